@@ -1,0 +1,266 @@
+//! Settings: flags, the environment and `secchi.toml`, each beaten by the one before it. The only file that reads the
+//! environment. Knows no room that a setting is for.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command};
+
+/// The prefix of every environment variable.
+const PREFIX: &str = "SECCHI_";
+
+/// The file that is read when `--config` names none and it exists.
+const DEFAULT_FILE: &str = "secchi.toml";
+
+/// Where the ledger lies.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Storage")]
+pub struct StoreSettings {
+    /// `sqlite://PATH` or `postgres://…`
+    #[arg(long, env = "SECCHI_DATABASE_URL", default_value = "sqlite://data/secchi.db", hide_env_values = true)]
+    pub database_url: String,
+    /// Folder of secrets and caches
+    #[arg(long, env = "SECCHI_DATA_DIR", default_value = "./data")]
+    pub data_dir: PathBuf,
+}
+
+/// How work is handed out.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Queue")]
+pub struct QueueSettings {
+    /// `redis://…`; without it the queue is embedded in the one server
+    #[arg(long, env = "SECCHI_REDIS_URL", hide_env_values = true)]
+    pub redis_url: Option<String>,
+}
+
+/// Where metrics are served.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Metrics")]
+pub struct MetricsSettings {
+    /// Address of `/metrics`, apart from the public one [default: 127.0.0.1:9464, of a worker 127.0.0.1:9465]
+    #[arg(long, env = "SECCHI_METRICS_LISTEN")]
+    pub metrics_listen: Option<SocketAddr>,
+}
+
+/// What the API and the pages need.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "HTTP")]
+pub struct HttpSettings {
+    /// Address of the API and the pages
+    #[arg(long, env = "SECCHI_LISTEN", default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
+    /// The address that absolute links begin with [default: the listen address]
+    #[arg(long, env = "SECCHI_PUBLIC_URL")]
+    pub public_url: Option<String>,
+    /// Addresses whose X-Forwarded-For is believed, separated by commas
+    #[arg(long, env = "SECCHI_TRUSTED_PROXIES", value_delimiter = ',')]
+    pub trusted_proxies: Vec<IpAddr>,
+    /// HS256 key of 32 bytes or more [default: made once and kept in the data folder]
+    #[arg(long, env = "SECCHI_JWT_SECRET", hide_env_values = true, hide_default_value = true)]
+    pub jwt_secret: Option<String>,
+    /// Requests a minute for one key or, without one, one address; 0 is none
+    #[arg(long, env = "SECCHI_HTTP_RATE_PER_MINUTE", default_value_t = 600)]
+    pub http_rate_per_minute: u32,
+    /// Bytes of a prediction file, before and after decompression alike
+    #[arg(long, env = "SECCHI_MAX_UPLOAD_BYTES", default_value_t = 67_108_864)]
+    pub max_upload_bytes: u64,
+}
+
+/// How many submissions a team may make.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Quota")]
+pub struct QuotaSettings {
+    /// Accepted test submissions a team and day
+    #[arg(long, env = "SECCHI_QUOTA_PER_DAY", default_value_t = 5)]
+    pub quota_per_day: u32,
+    /// Accepted test submissions a team in all
+    #[arg(long, env = "SECCHI_QUOTA_TOTAL", default_value_t = 20)]
+    pub quota_total: u32,
+    /// Accepted val submissions a team and day
+    #[arg(long, env = "SECCHI_QUOTA_VAL_PER_DAY", default_value_t = 20)]
+    pub quota_val_per_day: u32,
+}
+
+/// Which judge scores open-ended answers, and how it is reached.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Judge")]
+pub struct JudgeSettings {
+    /// An OpenAI-compatible endpoint; without it the built-in offline judge scores
+    #[arg(long, env = "SECCHI_JUDGE_BASE_URL")]
+    pub judge_base_url: Option<String>,
+    /// The model that judges
+    #[arg(long, env = "SECCHI_JUDGE_MODEL", default_value = "gpt-5.5")]
+    pub judge_model: String,
+    /// The endpoint's key
+    #[arg(long, env = "SECCHI_JUDGE_API_KEY", hide_env_values = true, hide_default_value = true)]
+    pub judge_api_key: Option<String>,
+    /// Calls at once
+    #[arg(long, env = "SECCHI_JUDGE_MAX_CONCURRENCY", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub judge_max_concurrency: u32,
+    /// Seconds that one call may take
+    #[arg(long, env = "SECCHI_JUDGE_TIMEOUT_S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    pub judge_timeout_s: u64,
+    /// Dollars for a million tokens sent
+    #[arg(long, env = "SECCHI_JUDGE_PRICE_IN", default_value_t = 0.0)]
+    pub judge_price_in: f64,
+    /// Dollars for a million tokens received
+    #[arg(long, env = "SECCHI_JUDGE_PRICE_OUT", default_value_t = 0.0)]
+    pub judge_price_out: f64,
+    /// A folder whose files replace the built-in prompts
+    #[arg(long, env = "SECCHI_PROMPTS_DIR")]
+    pub prompts_dir: Option<PathBuf>,
+}
+
+/// Which server a client command speaks to.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Server")]
+pub struct ClientSettings {
+    /// Address of the server
+    #[arg(long, env = "SECCHI_URL", default_value = "http://127.0.0.1:8080")]
+    pub url: String,
+    /// The team's API key
+    #[arg(long, env = "SECCHI_API_KEY", hide_env_values = true, hide_default_value = true)]
+    pub api_key: Option<String>,
+}
+
+/// What is wrong with `secchi.toml`.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("`{0}` cannot be read: {1}")]
+    Read(PathBuf, std::io::Error),
+    /// The file is no TOML.
+    #[error("`{0}` is no TOML: {1}")]
+    Syntax(PathBuf, toml::de::Error),
+    /// The file sets something that is no setting.
+    #[error("`{0}` sets `{1}`, which is no setting; `secchi serve --help` lists them")]
+    UnknownKey(PathBuf, String),
+    /// A setting holds something else than text, a number or a list of these.
+    #[error("`{0}`: `{1}` must be text, a number or a list of texts")]
+    WrongType(PathBuf, String),
+}
+
+/// Makes the settings of `file`, or of `secchi.toml` if there is one, the defaults of `command`, which flags and the
+/// environment beat. Keys are the variables' names in lower case without the prefix.
+///
+/// # Errors
+/// When the file cannot be read or sets what is no setting.
+pub fn with_file(command: Command, file: Option<&Path>) -> Result<Command, ConfigError> {
+    let path = match file {
+        Some(path) => path,
+        None if Path::new(DEFAULT_FILE).exists() => Path::new(DEFAULT_FILE),
+        None => return Ok(command),
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Read(path.to_owned(), error))?;
+    let table: toml::Table =
+        text.parse().map_err(|error| ConfigError::Syntax(path.to_owned(), error))?;
+    let mut values = Vec::new();
+    for (key, value) in table {
+        let text = setting_text(&value).ok_or_else(|| ConfigError::WrongType(path.to_owned(), key.clone()))?;
+        values.push((format!("{PREFIX}{}", key.to_uppercase()), key, text));
+    }
+    for (variable, key, _) in &values {
+        if !knows_variable(&command, variable) {
+            return Err(ConfigError::UnknownKey(path.to_owned(), key.clone()));
+        }
+    }
+    Ok(values.into_iter().fold(command, |command, (variable, _, text)| set_default(command, &variable, &text)))
+}
+
+/// The file that `--config` names among the arguments of this process; known before they are parsed, since the file
+/// decides the defaults.
+pub fn file_argument(arguments: &[std::ffi::OsString]) -> Option<PathBuf> {
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        if argument == "--config" {
+            return arguments.next().map(PathBuf::from);
+        }
+        if let Some(path) = argument.to_str().and_then(|text| text.strip_prefix("--config=")) {
+            return Some(PathBuf::from(path));
+        }
+    }
+    None
+}
+
+/// Whether the user asks for output without colours (`NO_COLOR`).
+pub fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// The log filter, `SECCHI_LOG` in the syntax of `tracing`'s directives; `info` unless said.
+pub fn log_filter() -> String {
+    std::env::var("SECCHI_LOG").unwrap_or_else(|_| "info".into())
+}
+
+fn setting_text(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Float(number) => Some(number.to_string()),
+        toml::Value::Array(items) => {
+            let items: Option<Vec<&str>> = items.iter().map(toml::Value::as_str).collect();
+            items.map(|items| items.join(","))
+        }
+        _ => None,
+    }
+}
+
+fn knows_variable(command: &Command, variable: &str) -> bool {
+    let known = |argument: &clap::Arg| argument.get_env().is_some_and(|name| name == variable);
+    command.get_arguments().any(known) || command.get_subcommands().any(|sub| knows_variable(sub, variable))
+}
+
+fn set_default(command: Command, variable: &str, text: &str) -> Command {
+    let text = text.to_owned();
+    let variable = variable.to_owned();
+    let concerned = command
+        .get_arguments()
+        .find(|argument| argument.get_env().is_some_and(|name| name == variable.as_str()))
+        .map(|argument| argument.get_id().to_string());
+    let command = match concerned {
+        Some(id) => command.mut_arg(id, |argument| argument.default_value(text.clone())),
+        None => command,
+    };
+    command.mut_subcommands(|sub| set_default(sub, &variable, &text))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{FromArgMatches, Parser};
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Probe {
+        #[command(flatten)]
+        http: HttpSettings,
+    }
+
+    fn parse(file: &str, arguments: &[&str]) -> Result<Probe, ConfigError> {
+        let folder = std::env::temp_dir().join(format!("secchi-config-{}", uuid::Uuid::now_v7()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("secchi.toml");
+        std::fs::write(&path, file).unwrap();
+        let command = with_file(<Probe as clap::CommandFactory>::command(), Some(&path));
+        std::fs::remove_dir_all(&folder).unwrap();
+        let matches = command?.get_matches_from(arguments);
+        Ok(Probe::from_arg_matches(&matches).unwrap())
+    }
+
+    #[test]
+    fn the_file_beats_the_default_and_a_flag_beats_the_file() {
+        let file = "http_rate_per_minute = 7\ntrusted_proxies = [\"10.0.0.1\", \"10.0.0.2\"]\n";
+        let from_file = parse(file, &["secchi"]).unwrap().http;
+        assert_eq!(from_file.http_rate_per_minute, 7);
+        assert_eq!(from_file.trusted_proxies.len(), 2);
+        assert_eq!(from_file.max_upload_bytes, 67_108_864);
+        let from_flag = parse(file, &["secchi", "--http-rate-per-minute", "9"]).unwrap().http;
+        assert_eq!(from_flag.http_rate_per_minute, 9);
+    }
+
+    #[test]
+    fn an_unknown_setting_is_named() {
+        let error = parse("listen = \"127.0.0.1:1\"", &["secchi"]).unwrap_err();
+        assert!(error.to_string().contains("`listen`"), "{error}");
+    }
+}

@@ -1,0 +1,11 @@
+//! Nouns of the benchmark and their rules. Knows nothing of storage, HTTP or time.
+
+pub mod camera;
+pub mod choice;
+pub mod column;
+pub mod fault;
+pub mod instant;
+pub mod outcome;
+pub mod question;
+pub mod submission;
+pub mod team;

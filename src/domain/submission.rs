@@ -1,0 +1,235 @@
+//! A submission: what a team says about its model, and the states that it passes. Knows nothing of answers or scores.
+
+use serde::{Deserialize, Serialize};
+
+use super::question::Split;
+use crate::text_enum;
+
+text_enum! {
+    /// Where a submission stands (contract 4).
+    SubmissionState {
+        Queued = "queued",
+        Grading = "grading",
+        Judging = "judging",
+        Scored = "scored",
+        Incomplete = "incomplete",
+        Cancelled = "cancelled",
+        Failed = "failed",
+    }
+}
+
+text_enum! {
+    /// Why judging waits.
+    PausedFor { Budget = "budget", JudgeUnavailable = "judge_unavailable" }
+}
+
+text_enum! {
+    /// Who sees a scored submission on the leaderboard, and under what name.
+    Visibility { Private = "private", Anonymous = "anonymous", Public = "public" }
+}
+
+text_enum! {
+    /// Whether a model's weights can be had.
+    Access { Open = "open", Closed = "closed" }
+}
+
+text_enum! {
+    /// The leaderboard's groups of models, as in the paper's tables.
+    Group { OpenSmall = "open-small", OpenLarge = "open-large", Closed = "closed" }
+}
+
+text_enum! {
+    /// What a team may read about its answers one by one.
+    Feedback { None = "none", PerQuestion = "per-question" }
+}
+
+/// Below this many billions of parameters an open model counts as small (contract 5).
+const SMALL_BELOW_B: f64 = 10.0;
+
+const MAX_NAME_CHARS: usize = 120;
+const MAX_DESCRIPTION_CHARS: usize = 4000;
+const MAX_URL_CHARS: usize = 500;
+
+impl SubmissionState {
+    /// Whether no worker will touch the submission again unless a maintainer asks for it.
+    pub const fn is_final(self) -> bool {
+        !matches!(self, Self::Queued | Self::Grading | Self::Judging)
+    }
+}
+
+impl Group {
+    /// The group of a model.
+    pub fn of(access: Access, parameters_b: Option<f64>) -> Group {
+        match (access, parameters_b) {
+            (Access::Closed, _) => Group::Closed,
+            (Access::Open, Some(billions)) if billions < SMALL_BELOW_B => Group::OpenSmall,
+            (Access::Open, _) => Group::OpenLarge,
+        }
+    }
+}
+
+/// What a team says about the model that made a prediction file (contract 3, `metadata`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "server", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Metadata {
+    /// The split that was answered: `test` or `val`.
+    pub split: Split,
+    /// The model's name as the leaderboard shows it.
+    pub model_name: String,
+    /// Whether the model's weights can be had.
+    pub access: Access,
+    /// The model's size in billions of parameters; required for `open`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters_b: Option<f64>,
+    /// The vision or language backbone, as in the paper's Table 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backbone: Option<String>,
+    /// Anything that a reader should know about the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// An http or https address of a paper.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper_url: Option<String>,
+    /// An http or https address of code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_url: Option<String>,
+    /// Who may see the scored submission; `private` unless said.
+    #[serde(default = "private")]
+    pub visibility: Visibility,
+}
+
+fn private() -> Visibility {
+    Visibility::Private
+}
+
+/// One thing that is wrong with a submission's metadata.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MetadataFault {
+    /// JSON pointer of the field.
+    pub pointer: String,
+    /// What is wrong and how to mend it.
+    pub detail: String,
+}
+
+impl Metadata {
+    /// Everything that is wrong beyond the types of the fields; empty if nothing is.
+    pub fn faults(&self) -> Vec<MetadataFault> {
+        let mut faults = Vec::new();
+        let mut fault = |field: &str, detail: String| {
+            faults.push(MetadataFault { pointer: format!("/{field}"), detail });
+        };
+        if self.split == Split::Train {
+            fault("split", "`train` is not scored; give `test` or `val`".into());
+        }
+        if self.model_name.trim().is_empty() {
+            fault("model_name", "the name is blank; give the name that the leaderboard shall show".into());
+        }
+        match self.parameters_b {
+            None if self.access == Access::Open => {
+                fault("parameters_b", "is required where `access` is `open`; give billions of parameters".into());
+            }
+            Some(billions) if !(billions.is_finite() && billions > 0.0) => {
+                fault("parameters_b", "must be a number above 0, in billions of parameters".into());
+            }
+            _ => {}
+        }
+        let texts = [("model_name", Some(&self.model_name)), ("backbone", self.backbone.as_ref())];
+        for (field, text) in texts.into_iter().filter_map(|(f, t)| t.map(|t| (f, t))) {
+            faults.extend(text_fault(field, text, MAX_NAME_CHARS));
+        }
+        faults.extend(self.link_faults());
+        faults
+    }
+
+    /// What is wrong with the description and the links: the fields that may be changed later.
+    fn link_faults(&self) -> Vec<MetadataFault> {
+        link_faults(self.description.as_deref(), self.paper_url.as_deref(), self.code_url.as_deref())
+    }
+}
+
+/// What is wrong with a description and two links; empty if nothing is.
+pub fn link_faults(
+    description: Option<&str>,
+    paper_url: Option<&str>,
+    code_url: Option<&str>,
+) -> Vec<MetadataFault> {
+    let mut faults = Vec::new();
+    if let Some(text) = description {
+        faults.extend(text_fault("description", text, MAX_DESCRIPTION_CHARS));
+    }
+    for (field, url) in [("paper_url", paper_url), ("code_url", code_url)] {
+        let Some(url) = url else { continue };
+        let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+        let usable = host.is_some_and(|host| !host.is_empty() && !host.starts_with('/'))
+            && !url.contains(|c: char| c.is_whitespace() || c.is_control());
+        if !usable {
+            let detail = "must be an address that starts with `http://` or `https://`".into();
+            faults.push(MetadataFault { pointer: format!("/{field}"), detail });
+        } else {
+            faults.extend(text_fault(field, url, MAX_URL_CHARS));
+        }
+    }
+    faults
+}
+
+fn text_fault(field: &str, text: &str, max_chars: usize) -> Option<MetadataFault> {
+    let detail = if text.chars().count() > max_chars {
+        format!("is longer than {max_chars} characters; shorten it")
+    } else if text.contains(|c: char| c.is_control() && c != '\n' && c != '\t') {
+        "holds control characters; remove them".into()
+    } else {
+        return None;
+    };
+    Some(MetadataFault { pointer: format!("/{field}"), detail })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metadata() -> Metadata {
+        Metadata {
+            split: Split::Test,
+            model_name: "Reef-8B".into(),
+            access: Access::Open,
+            parameters_b: Some(8.0),
+            backbone: None,
+            description: None,
+            paper_url: Some("https://example.org/paper".into()),
+            code_url: None,
+            visibility: Visibility::Private,
+        }
+    }
+
+    fn pointers(metadata: &Metadata) -> Vec<String> {
+        metadata.faults().into_iter().map(|fault| fault.pointer).collect()
+    }
+
+    #[test]
+    fn complete_metadata_has_no_fault() {
+        assert_eq!(pointers(&metadata()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_fault_is_named_at_once() {
+        let wrong = Metadata {
+            split: Split::Train,
+            model_name: " ".into(),
+            parameters_b: None,
+            paper_url: Some("javascript:alert(1)".into()),
+            code_url: Some("https://".into()),
+            description: Some("\u{1b}[31m".into()),
+            ..metadata()
+        };
+        let expected = ["/split", "/model_name", "/parameters_b", "/description", "/paper_url", "/code_url"];
+        assert_eq!(pointers(&wrong), expected);
+    }
+
+    #[test]
+    fn the_group_follows_access_and_size() {
+        assert_eq!(Group::of(Access::Open, Some(9.9)), Group::OpenSmall);
+        assert_eq!(Group::of(Access::Open, Some(10.0)), Group::OpenLarge);
+        assert_eq!(Group::of(Access::Closed, Some(1.0)), Group::Closed);
+    }
+}

@@ -1,0 +1,231 @@
+//! Intake: an uploaded file is read whole and accepted with its quota charge in one transaction, or not at all. Knows
+//! nothing of HTTP and of what answers are worth.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::domain::fault::Warning;
+use crate::domain::question::Split;
+use crate::domain::submission::{Metadata, MetadataFault};
+use crate::predictions::{self, Limits, Predictions, QuestionIndex, ReadError, Refusal};
+use crate::queue::QueueError;
+use crate::store::quota::{QuotaKind, insert_quota};
+use crate::store::submissions::{self, NewSubmission, Submission};
+use crate::store::{DbConnection, StoreError, leases, teams};
+
+use super::Evaluation;
+use super::catalogue::GradingRelease;
+use super::quota::{Quota, quota};
+
+/// zstd's fastest ordinary level: the answers are read once or twice.
+const COMPRESSION_LEVEL: i32 = 1;
+
+/// Why a file was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum IntakeError {
+    /// The metadata are faulty.
+    #[error("the metadata have {} fault(s)", .0.len())]
+    Metadata(Vec<MetadataFault>),
+    /// The split has no active release.
+    #[error("no release of `{0}` is active here; ask the maintainers")]
+    NoRelease(Split),
+    /// The file is faulty.
+    #[error("the file has {} fault(s)", .0.total)]
+    Refused(Refusal),
+    /// The team has used up its quota.
+    #[error("the quota is used up")]
+    Quota(Box<Quota>),
+    /// The idempotency key was used with other content.
+    #[error("the `Idempotency-Key` was used with other content; send another key")]
+    OtherContent,
+    /// The uploaded bytes could not be read back.
+    #[error("the upload could not be read: {0}")]
+    Io(#[from] std::io::Error),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// An uploaded file with what its team says about it.
+pub struct Upload<R> {
+    /// The team's id.
+    pub team_id: String,
+    /// What the team says about the model.
+    pub metadata: Metadata,
+    /// The file as it came.
+    pub file: R,
+    /// Hash of the file as it came, in hex.
+    pub file_sha256: String,
+    /// The key under which the same request is accepted once.
+    pub idempotency_key: Option<String>,
+}
+
+/// How much of a split a file answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct DryCoverage {
+    /// Questions of the release.
+    pub questions: usize,
+    /// Questions that the file answers.
+    pub answered: usize,
+}
+
+/// What a submission would be, without being one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct DryRun {
+    /// How much is answered.
+    pub coverage: DryCoverage,
+    /// What is odd about the file.
+    pub warnings: Vec<Warning>,
+    /// What the team has left before the submission.
+    pub quota: Quota,
+}
+
+/// Reads a file and says what would come of it; stores nothing.
+///
+/// # Errors
+/// When the file or its metadata would be refused.
+pub async fn dry_run<R>(evaluation: &Evaluation, upload: Upload<R>) -> Result<DryRun, IntakeError>
+where
+    R: Read + Send + 'static,
+{
+    let read = read(evaluation, &upload.metadata, upload.file).await?;
+    let now_ms = evaluation.clock.now_ms();
+    let (settings, split) = (evaluation.quota, upload.metadata.split);
+    let left: Result<Quota, StoreError> = evaluation
+        .store
+        .read(move |connection| quota(connection, &settings, &upload.team_id, split, now_ms))
+        .await;
+    Ok(DryRun {
+        coverage: DryCoverage { questions: read.predictions.answers.len(), answered: read.predictions.answered },
+        warnings: read.predictions.warnings,
+        quota: left?,
+    })
+}
+
+/// Accepts a file: from here on its submission is never lost.
+///
+/// # Errors
+/// When the file, its metadata, its quota or its idempotency key refuse it.
+pub async fn submit<R>(evaluation: &Evaluation, upload: Upload<R>) -> Result<Submission, IntakeError>
+where
+    R: Read + Send + 'static,
+{
+    let Upload { team_id, metadata, file, file_sha256, idempotency_key } = upload;
+    let request_sha256 = request_hash(&metadata, &file_sha256)?;
+    let ReadFile { release, predictions } = read(evaluation, &metadata, file).await?;
+    let now_ms = evaluation.clock.now_ms();
+    let settings = evaluation.quota;
+    let split = metadata.split;
+    let (new, answers) = tokio::task::spawn_blocking(move || pack(&release, predictions, team_id, now_ms))
+        .await
+        .map_err(StoreError::from)??;
+    let accepted: Result<Submission, IntakeError> = evaluation
+        .store
+        .write(move |connection| {
+            teams::lock_team(connection, &new.team_id)?;
+            if let Some(key) = &idempotency_key {
+                if let Some((id, sha256)) = submissions::find_idempotent(connection, &new.team_id, key)? {
+                    if sha256 != request_sha256 {
+                        return Err(IntakeError::OtherContent);
+                    }
+                    return stored(connection, &id);
+                }
+            }
+            let left = quota(connection, &settings, &new.team_id, metadata.split, now_ms)?;
+            if left.left == 0 {
+                return Err(IntakeError::Quota(Box::new(left)));
+            }
+            submissions::insert_submission(connection, &new, &metadata, &answers)?;
+            leases::insert_lease(connection, &new.id)?;
+            let charge = (new.team_id.as_str(), metadata.split, QuotaKind::Charge);
+            insert_quota(connection, charge, Some(&new.id), "submission accepted", now_ms, now_ms)?;
+            if let Some(key) = &idempotency_key {
+                let owner = (new.team_id.as_str(), key.as_str());
+                submissions::insert_idempotent(connection, owner, &request_sha256, &new.id, now_ms)?;
+            }
+            stored(connection, &new.id)
+        })
+        .await;
+    let accepted = accepted?;
+    if !accepted.state.is_final() {
+        deliver(evaluation, split, &accepted.id).await;
+    }
+    Ok(accepted)
+}
+
+/// Pushes a submission to the queue. What cannot be pushed now the reconciler pushes later.
+pub(super) async fn deliver(evaluation: &Evaluation, split: Split, id: &str) {
+    let pushed: Result<(), QueueError> = evaluation.queue.push(split, id, evaluation.clock.now_ms()).await;
+    if let Err(error) = pushed {
+        tracing::warn!(submission = id, %error, "the queue is not reachable; the reconciler will push again");
+    }
+}
+
+struct ReadFile {
+    release: Arc<GradingRelease>,
+    predictions: Predictions,
+}
+
+async fn read<R>(evaluation: &Evaluation, metadata: &Metadata, file: R) -> Result<ReadFile, IntakeError>
+where
+    R: Read + Send + 'static,
+{
+    let faults = metadata.faults();
+    if !faults.is_empty() {
+        return Err(IntakeError::Metadata(faults));
+    }
+    let active = evaluation.catalogue.active(&evaluation.store, metadata.split).await?;
+    let (release, index) = active.ok_or(IntakeError::NoRelease(metadata.split))?;
+    let limits = Limits { max_bytes: evaluation.max_upload_bytes };
+    let predictions = tokio::task::spawn_blocking(move || read_file(file, &index, &limits))
+        .await
+        .map_err(StoreError::from)??;
+    Ok(ReadFile { release, predictions })
+}
+
+fn read_file(file: impl Read, index: &QuestionIndex, limits: &Limits) -> Result<Predictions, IntakeError> {
+    predictions::read(file, index, limits).map_err(|error| match error {
+        ReadError::Refused(refusal) => IntakeError::Refused(refusal),
+        ReadError::Io(error) => IntakeError::Io(error),
+    })
+}
+
+fn pack(
+    release: &GradingRelease,
+    predictions: Predictions,
+    team_id: String,
+    now_ms: i64,
+) -> Result<(NewSubmission, Vec<u8>), IntakeError> {
+    let json = serde_json::to_vec(&predictions.answers).map_err(std::io::Error::from)?;
+    let answers = zstd::encode_all(json.as_slice(), COMPRESSION_LEVEL)?;
+    let new = NewSubmission {
+        id: uuid::Uuid::now_v7().to_string(),
+        team_id,
+        release_id: release.release.id.clone(),
+        content_sha256: hex::encode(Sha256::digest(&json)),
+        questions: i32::try_from(predictions.answers.len()).unwrap_or(i32::MAX),
+        answered: i32::try_from(predictions.answered).unwrap_or(i32::MAX),
+        warnings: predictions.warnings,
+        created_at_ms: now_ms,
+    };
+    Ok((new, answers))
+}
+
+/// The answers of a submission as [`submit`] stored them.
+pub(super) fn unpack(answers: &[u8]) -> std::io::Result<Vec<Option<String>>> {
+    Ok(serde_json::from_reader(zstd::Decoder::new(answers)?)?)
+}
+
+fn request_hash(metadata: &Metadata, file_sha256: &str) -> Result<String, IntakeError> {
+    let mut hash = Sha256::new_with_prefix(serde_json::to_vec(metadata).map_err(std::io::Error::from)?);
+    hash.update(file_sha256);
+    Ok(hex::encode(hash.finalize()))
+}
+
+fn stored(connection: &mut DbConnection, id: &str) -> Result<Submission, IntakeError> {
+    let found = submissions::find_submission(connection, id)?;
+    Ok(found.ok_or(StoreError::missing("submission", id))?)
+}

@@ -1,0 +1,208 @@
+//! Which judge configuration is current, and the judges that this process has built. Knows nothing of submissions.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::config::JudgeSettings;
+use crate::judge::{
+    ApiKey, BuildError, CallReport, Configuration, Endpoint, FenceSecret, Judge, Kind, Observer, PromptError,
+    Prompts, Usage, build,
+};
+use crate::store::configurations::{self, CURRENT, ConfigurationRow};
+use crate::store::{Store, StoreError};
+use crate::telemetry::Metrics;
+
+/// What can go wrong with judge configurations.
+#[derive(Debug, thiserror::Error)]
+pub enum JudgesError {
+    /// The prompts cannot be used.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    /// The judge cannot be built from the configuration and the settings.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The configuration cannot be written or read back.
+    #[error("the judge configuration `{0}` cannot be read")]
+    Text(String),
+    /// No configuration is current yet.
+    #[error("no judge configuration is current; start `secchi serve` once")]
+    NoneCurrent,
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Where judges come from.
+enum Source {
+    /// From the stored configuration, asking this endpoint if it is an LLM.
+    Settings { wanted: Box<Configuration>, endpoint: Option<Endpoint>, observer: Observer },
+    /// Handed in by a test, which acts as the judge of whatever configuration is current.
+    Given(Arc<dyn Judge>),
+}
+
+/// Dollars for a million tokens.
+#[derive(Debug, Clone, Copy, Default)]
+struct Prices {
+    sent: f64,
+    received: f64,
+}
+
+impl Prices {
+    fn cost_usd(self, usage: Usage) -> f64 {
+        (usage.prompt_tokens as f64 * self.sent + usage.completion_tokens as f64 * self.received) / 1e6
+    }
+}
+
+/// The judges of one process.
+pub struct Judges {
+    source: Source,
+    prices: Prices,
+    max_concurrency: usize,
+    built: Mutex<Option<(String, Arc<dyn Judge>)>>,
+}
+
+impl Judges {
+    /// Judges as the settings say.
+    ///
+    /// # Errors
+    /// When the prompts cannot be used.
+    pub fn new(settings: &JudgeSettings, metrics: Arc<Metrics>) -> Result<Judges, JudgesError> {
+        let prices = Prices { sent: settings.judge_price_in, received: settings.judge_price_out };
+        let endpoint = settings.judge_base_url.as_ref().map(|base_url| Endpoint {
+            base_url: base_url.clone(),
+            api_key: settings.judge_api_key.clone().map(ApiKey::new),
+            timeout: Duration::from_secs(settings.judge_timeout_s),
+            max_concurrency: settings.judge_max_concurrency as usize,
+        });
+        let fence = FenceSecret::random();
+        let wanted = match &endpoint {
+            None => Configuration::offline(fence),
+            Some(_) => {
+                let prompts = match &settings.prompts_dir {
+                    Some(folder) => Prompts::load(folder)?,
+                    None => Prompts::builtin()?,
+                };
+                Configuration::llm(&settings.judge_model, &prompts, fence)
+            }
+        };
+        let observer: Observer = Arc::new(move |report: &CallReport| observe(&metrics, prices, report));
+        Ok(Judges {
+            source: Source::Settings { wanted: Box::new(wanted), endpoint, observer },
+            prices,
+            max_concurrency: settings.judge_max_concurrency as usize,
+            built: Mutex::default(),
+        })
+    }
+
+    /// A judge that a test hands in.
+    pub fn given(judge: Arc<dyn Judge>, max_concurrency: usize) -> Judges {
+        Judges { source: Source::Given(judge), prices: Prices::default(), max_concurrency, built: Mutex::default() }
+    }
+
+    /// How many answers are asked about at once.
+    pub fn max_concurrency(&self) -> usize {
+        self.max_concurrency
+    }
+
+    /// What a call cost, in dollars.
+    pub fn cost_usd(&self, usage: Usage) -> f64 {
+        self.prices.cost_usd(usage)
+    }
+
+    /// HTTP requests to the judge that are under way.
+    pub fn in_flight(&self) -> usize {
+        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        built.as_ref().map_or(0, |(_, judge)| judge.in_flight())
+    }
+
+    /// Makes the configuration of the settings current if there is none yet; says in the log where the settings differ
+    /// from the current one, which stays.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn establish(&self, store: &Store, now_ms: i64) -> Result<(), JudgesError> {
+        let wanted = match &self.source {
+            Source::Settings { wanted, .. } => (**wanted).clone(),
+            Source::Given(_) => Configuration::offline(FenceSecret::random()),
+        };
+        let row = ConfigurationRow {
+            id: wanted.id(),
+            kind: wanted.kind.as_str().to_owned(),
+            model: wanted.model.clone(),
+            text: serde_json::to_string(&wanted).map_err(|_| JudgesError::Text(wanted.id()))?,
+            state: CURRENT.to_owned(),
+            created_at_ms: now_ms,
+        };
+        let settings_id = row.id.clone();
+        let inserted: Result<(), StoreError> = store
+            .write(move |connection| match configurations::find_current_configuration(connection)? {
+                Some(_) => Ok(()),
+                None => configurations::insert_configuration(connection, &row),
+            })
+            .await;
+        match inserted {
+            // Another process was first.
+            Err(error) if error.is_duplicate() => {}
+            other => other?,
+        }
+        let current = self.current(store).await?;
+        if current.id != settings_id {
+            tracing::warn!(
+                current = current.id,
+                current_model = current.model,
+                settings = settings_id,
+                settings_model = wanted.model,
+                "the judge settings differ from the current judge configuration, which stays in force"
+            );
+        }
+        Ok(())
+    }
+
+    /// The configuration that everything is judged under.
+    ///
+    /// # Errors
+    /// When there is none yet, or the database fails.
+    pub async fn current(&self, store: &Store) -> Result<ConfigurationRow, JudgesError> {
+        store.read(configurations::find_current_configuration).await?.ok_or(JudgesError::NoneCurrent)
+    }
+
+    /// The judge of a stored configuration.
+    ///
+    /// # Errors
+    /// When the settings do not serve to ask it.
+    pub async fn judge(&self, store: &Store, configuration_id: &str) -> Result<Arc<dyn Judge>, JudgesError> {
+        let (endpoint, observer) = match &self.source {
+            Source::Given(judge) => return Ok(judge.clone()),
+            Source::Settings { endpoint, observer, .. } => (endpoint.as_ref(), observer.clone()),
+        };
+        let known = self.built.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, judge)) = known.filter(|(id, _)| id == configuration_id) {
+            return Ok(judge);
+        }
+        let id = configuration_id.to_owned();
+        let row = store.read(move |connection| configurations::load_configuration(connection, &id)).await?;
+        let configuration: Configuration =
+            serde_json::from_str(&row.text).map_err(|_| JudgesError::Text(row.id.clone()))?;
+        let judge = build(&configuration, endpoint, Some(observer))?;
+        *self.built.lock().unwrap_or_else(PoisonError::into_inner) = Some((row.id, judge.clone()));
+        Ok(judge)
+    }
+}
+
+/// Whether scores under this kind of judge come from the built-in one.
+pub fn is_offline(kind: &str) -> bool {
+    kind == Kind::Offline.as_str()
+}
+
+fn observe(metrics: &Metrics, prices: Prices, report: &CallReport) {
+    let (model, rubric) = (report.model.as_str(), report.rubric.as_str());
+    metrics.judge_requests.with_label_values(&[model, rubric, report.outcome()]).inc();
+    metrics.judge_duration.with_label_values(&[model, rubric]).observe(report.duration.as_secs_f64());
+    let usage = report.usage;
+    for (kind, count) in
+        [("prompt", usage.prompt_tokens), ("cached", usage.cached_tokens), ("completion", usage.completion_tokens)]
+    {
+        metrics.judge_tokens.with_label_values(&[model, kind]).inc_by(count);
+    }
+    metrics.judge_cost.with_label_values(&[model]).inc_by(prices.cost_usd(usage));
+}

@@ -1,0 +1,42 @@
+//! The use cases from an uploaded file to a place on the board; they own the transactions. Knows nothing of HTTP.
+
+pub mod catalogue;
+pub mod grading;
+pub mod intake;
+pub mod judges;
+pub mod judging;
+pub mod lifecycle;
+pub mod quota;
+pub mod standing;
+pub mod work;
+
+use std::sync::Arc;
+
+use crate::clock::Clock;
+use crate::config::QuotaSettings;
+use crate::queue::Queue;
+use crate::store::Store;
+use crate::telemetry::Metrics;
+
+use catalogue::Catalogue;
+use judges::Judges;
+
+/// What every use case works with; one a process.
+pub struct Evaluation {
+    /// The ledger.
+    pub store: Store,
+    /// Hands submissions to workers.
+    pub queue: Queue,
+    /// What time it is.
+    pub clock: Clock,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// Releases as grading needs them.
+    pub catalogue: Catalogue,
+    /// The judges of the stored configurations.
+    pub judges: Judges,
+    /// How many submissions a team may make.
+    pub quota: QuotaSettings,
+    /// Bytes of a prediction file, before and after decompression alike.
+    pub max_upload_bytes: u64,
+}

@@ -1,0 +1,293 @@
+//! The leaderboard: scored and published submissions of the active release under the current judge configuration, in
+//! order. Knows nothing of pages and formats.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::Serialize;
+
+use crate::domain::column::{CaptionDimension, Column, Unit};
+use crate::domain::instant;
+use crate::domain::question::Split;
+use crate::domain::submission::{Group, Visibility};
+use crate::judge::Kind;
+use crate::scoring::ranking::{self, Direction};
+use crate::store::configurations::{ConfigurationRow, find_current_configuration};
+use crate::store::releases::{Release, find_active_release};
+use crate::store::scores::{Score, StandingRow, load_standing};
+use crate::store::submissions::load_scored_times;
+use crate::store::{DbConnection, StoreError};
+
+/// A column of the leaderboard.
+#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+pub struct ColumnHead {
+    /// As in `scores`.
+    pub id: Column,
+    /// What it measures, in words.
+    pub label: &'static str,
+    /// Percent of 100, or points from 0 to 5.
+    pub unit: Unit,
+    /// Always true here.
+    pub higher_is_better: bool,
+}
+
+/// The judge configuration behind open-ended scores.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct JudgeHead {
+    /// Its id.
+    pub configuration: String,
+    /// The model that judges.
+    pub model: String,
+    /// `offline` for the built-in judge, which is no LLM; `llm` otherwise.
+    pub kind: String,
+}
+
+impl From<ConfigurationRow> for JudgeHead {
+    fn from(row: ConfigurationRow) -> JudgeHead {
+        JudgeHead { configuration: row.id, model: row.model, kind: row.kind }
+    }
+}
+
+impl JudgeHead {
+    /// Whether open-ended scores come from the built-in judge.
+    pub fn is_offline(&self) -> bool {
+        self.kind == Kind::Offline.as_str()
+    }
+}
+
+/// One score (contract 4).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct ScoreCell {
+    /// The value, unrounded.
+    pub value: f64,
+    /// Percent of 100, or points from 0 to 5.
+    pub unit: Unit,
+    /// The 95 % interval.
+    pub ci95: [f64; 2],
+    /// How many questions it rests on.
+    pub n: i32,
+}
+
+/// Scores by column.
+pub type ScoreCells = BTreeMap<Column, ScoreCell>;
+
+/// Scores as they are shown.
+pub fn score_cells(scores: &[Score]) -> ScoreCells {
+    let cell = |score: &Score| {
+        let unit = score.column.unit();
+        (score.column, ScoreCell { value: score.value, unit, ci95: score.ci95, n: score.n })
+    };
+    scores.iter().map(cell).collect()
+}
+
+/// One row of the leaderboard (contract 5).
+#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+pub struct Row {
+    /// Its place by the sorted column, 1 the best; equal values share one.
+    pub rank: Option<u32>,
+    /// The best and worst place that the pairwise tests allow.
+    pub rank_range: Option<[u32; 2]>,
+    /// The entry's id.
+    pub entry: Option<String>,
+    /// The team's short name; null for an anonymous entry.
+    pub team: Option<String>,
+    /// The model's name.
+    pub model_name: String,
+    /// The model's backbone.
+    pub backbone: Option<String>,
+    /// The model's group.
+    pub group: Group,
+    /// Scores by column; one that does not stand is absent.
+    #[schema(value_type = BTreeMap<String, ScoreCell>)]
+    pub scores: ScoreCells,
+    /// True for rows that were printed in the paper and not scored here.
+    pub reported: bool,
+    /// True for baselines that never see a video.
+    pub blind: bool,
+    /// The team's scored submissions to this split up to then.
+    pub attempts: Option<usize>,
+    /// When it was submitted.
+    pub submitted_at: Option<String>,
+}
+
+/// A group's averages, as in the paper's two tables.
+#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+pub struct GroupAverages {
+    /// The group.
+    pub group: Group,
+    /// The plain mean of each column over the group's scored entries.
+    #[schema(value_type = BTreeMap<String, f64>)]
+    pub averages: BTreeMap<Column, f64>,
+    /// Moving minus static, for `BEH`, `AH` and `ECF`.
+    #[schema(value_type = BTreeMap<String, f64>)]
+    pub change: BTreeMap<CaptionDimension, f64>,
+    /// The same averages over the paper's rows.
+    #[schema(value_type = BTreeMap<String, f64>)]
+    pub reported_averages: BTreeMap<Column, f64>,
+    /// The same change over the paper's rows.
+    #[schema(value_type = BTreeMap<String, f64>)]
+    pub reported_change: BTreeMap<CaptionDimension, f64>,
+}
+
+/// The leaderboard of a split (contract 5).
+#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+pub struct Leaderboard {
+    /// The split.
+    pub split: Split,
+    /// The active release's name; null while there is none.
+    pub release: Option<String>,
+    /// The judge behind the open-ended columns.
+    pub judge: Option<JudgeHead>,
+    /// The column that the rows are sorted by, `-` in front for descending.
+    pub sort: String,
+    /// The columns, in order.
+    pub columns: Vec<ColumnHead>,
+    /// The rows, in order.
+    pub rows: Vec<Row>,
+    /// Averages by group.
+    pub groups: Vec<GroupAverages>,
+}
+
+/// By which column rows are sorted, and which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sort {
+    /// The column.
+    pub column: Column,
+    /// Whether the highest value comes first.
+    pub descending: bool,
+}
+
+impl Sort {
+    /// What is sorted by unless said otherwise.
+    pub const DEFAULT: Sort = Sort { column: Column::Mcq, descending: true };
+
+    /// Reads a column's id, `-` in front for descending.
+    pub fn parse(text: &str) -> Option<Sort> {
+        let (id, descending) = text.strip_prefix('-').map_or((text, false), |id| (id, true));
+        Some(Sort { column: Column::parse(id)?, descending })
+    }
+}
+
+impl std::fmt::Display for Sort {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", if self.descending { "-" } else { "" }, self.column)
+    }
+}
+
+/// Which rows a board shows, and in what order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BoardQuery {
+    /// The split.
+    pub split: Split,
+    /// The order.
+    pub sort: Sort,
+    /// Only this group.
+    pub group: Option<Group>,
+    /// All of a team's submissions of a model instead of the newest.
+    pub all: bool,
+}
+
+/// The leaderboard as it stands in the database.
+///
+/// # Errors
+/// When the database fails.
+pub fn leaderboard(connection: &mut DbConnection, query: &BoardQuery) -> Result<Leaderboard, StoreError> {
+    let release: Option<Release> = find_active_release(connection, query.split)?;
+    let judge = find_current_configuration(connection)?;
+    let rows = match (&release, &judge) {
+        (Some(release), Some(judge)) => {
+            let standing = load_standing(connection, &release.id, &judge.id)?;
+            let attempts = attempts(load_scored_times(connection, query.split)?);
+            published(standing, query).into_iter().map(|row| shown(row, &attempts)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let groups = groups(&rows);
+    Ok(Leaderboard {
+        split: query.split,
+        release: release.map(|release| release.name),
+        judge: judge.map(JudgeHead::from),
+        sort: query.sort.to_string(),
+        columns: Column::ALL.iter().map(|column| column_head(*column)).collect(),
+        rows: ordered(rows, query.sort),
+        groups,
+    })
+}
+
+/// A column with its words.
+pub fn column_head(column: Column) -> ColumnHead {
+    ColumnHead { id: column, label: column.label(), unit: column.unit(), higher_is_better: true }
+}
+
+/// The rows that a query shows: of each team and model the newest, unless all are asked for.
+fn published(standing: Vec<StandingRow>, query: &BoardQuery) -> Vec<StandingRow> {
+    let mut seen = HashSet::new();
+    let mut rows: Vec<StandingRow> = standing
+        .into_iter()
+        .rev()
+        .filter(|row| row.visibility != Visibility::Private && !row.withdrawn)
+        .filter(|row| query.group.is_none_or(|group| group == group_of(row)))
+        .filter(|row| query.all || seen.insert((row.team_id.clone(), row.model_name.clone())))
+        .collect();
+    rows.reverse();
+    rows
+}
+
+fn group_of(row: &StandingRow) -> Group {
+    Group::of(row.access, row.parameters_b)
+}
+
+/// By submission, how many scored submissions its team had made up to then.
+fn attempts(times: Vec<(String, String)>) -> HashMap<String, usize> {
+    let mut made = HashMap::<String, usize>::new();
+    let mut number = |(team_id, submission_id): (String, String)| {
+        let count = made.entry(team_id).or_default();
+        *count += 1;
+        (submission_id, *count)
+    };
+    times.into_iter().map(&mut number).collect()
+}
+
+fn shown(row: StandingRow, attempts: &HashMap<String, usize>) -> Row {
+    Row {
+        rank: None,
+        rank_range: None,
+        attempts: attempts.get(&row.submission_id).copied(),
+        group: group_of(&row),
+        entry: Some(row.submission_id),
+        team: (row.visibility == Visibility::Public).then_some(row.team),
+        model_name: row.model_name,
+        backbone: row.backbone,
+        scores: score_cells(&row.scores),
+        reported: false,
+        blind: false,
+        submitted_at: Some(instant::rfc3339(row.created_at_ms)),
+    }
+}
+
+fn ordered(rows: Vec<Row>, sort: Sort) -> Vec<Row> {
+    let values: Vec<Option<f64>> =
+        rows.iter().map(|row| row.scores.get(&sort.column).map(|cell| cell.value)).collect();
+    let direction = if sort.descending { Direction::Descending } else { Direction::Ascending };
+    let ranking = ranking::rank(&values, direction);
+    let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
+    ranking
+        .order
+        .into_iter()
+        .filter_map(|place| Some(Row { rank: ranking.ranks[place], ..rows[place].take()? }))
+        .collect()
+}
+
+fn groups(rows: &[Row]) -> Vec<GroupAverages> {
+    let average = |group: &Group| {
+        let of_group: Vec<BTreeMap<Column, f64>> = rows
+            .iter()
+            .filter(|row| row.group == *group)
+            .map(|row| row.scores.iter().map(|(column, cell)| (*column, cell.value)).collect())
+            .collect();
+        let averages = ranking::averages(&of_group);
+        let change = ranking::change(&averages);
+        let none = BTreeMap::new();
+        GroupAverages { group: *group, averages, change, reported_averages: none, reported_change: BTreeMap::new() }
+    };
+    Group::ALL.iter().map(average).collect()
+}

@@ -1,0 +1,352 @@
+//! One piece of a worker's work: a submission is claimed, graded or judged for a slice, and given back. Knows nothing
+//! of threads and signals.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::domain::outcome::Outcome;
+use crate::domain::submission::{PausedFor, SubmissionState};
+use crate::scoring::columns::{ScoringError, score_columns};
+use crate::store::leases::{self, Lease, claim_lease, confirm_lease, release_lease, renew_lease};
+use crate::store::scores::{self, Score};
+use crate::store::submissions::{self, Progress, Submission};
+use crate::store::{DbConnection, StoreError, bump_board_revision};
+
+use super::Evaluation;
+use super::catalogue::GradingRelease;
+use super::grading::grade;
+use super::intake::{deliver, unpack};
+use super::judges::JudgesError;
+use super::judging::{SliceEnd, Work, judge_slice};
+use super::lifecycle::refund;
+
+/// How long a claim stands without a heartbeat.
+pub const LEASE_TTL_MS: i64 = 15_000;
+
+/// How often a claim is prolonged.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// Claims without any progress after which a submission is parked as `failed`.
+const MAX_ATTEMPTS: i32 = 10;
+
+/// How long a submission rests while the judge is out of reach; one of its answers is the next probe.
+const PAUSE_MS: i64 = 15_000;
+
+/// Why a piece of work broke off. The lease lapses, and the submission is taken up again.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    /// Another process took the submission over, or it was cancelled.
+    #[error("the lease was lost")]
+    LeaseLost,
+    /// The stored answers cannot be read.
+    #[error("the stored answers cannot be read: {0}")]
+    Answers(std::io::Error),
+    /// The outcomes do not fit the release.
+    #[error(transparent)]
+    Scoring(#[from] ScoringError),
+    /// No judge configuration can be had.
+    #[error(transparent)]
+    Judges(#[from] JudgesError),
+    /// A call died.
+    #[error("a call to the judge ended early: {0}")]
+    Task(#[from] tokio::task::JoinError),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Works on the submission `id` for a slice, in the name of `owner`. Nothing happens if another process holds it or it
+/// is in a final state.
+///
+/// # Errors
+/// When the work broke off; it will be taken up again.
+pub async fn work(
+    evaluation: &Evaluation,
+    owner: &str,
+    id: &str,
+    stopping: &mut watch::Receiver<bool>,
+) -> Result<(), WorkError> {
+    let (name, claimant, now_ms) = (id.to_owned(), owner.to_owned(), evaluation.clock.now_ms());
+    let claimed: Result<Option<(Lease, Submission)>, StoreError> = evaluation
+        .store
+        .write(move |connection| {
+            let Some(submission) = submissions::find_submission(connection, &name)? else { return Ok(None) };
+            if submission.state.is_final() {
+                return Ok(None);
+            }
+            let lease = claim_lease(connection, &name, &claimant, now_ms, LEASE_TTL_MS)?;
+            Ok(lease.map(|lease| (lease, submission)))
+        })
+        .await;
+    let Some((lease, submission)) = claimed? else { return Ok(()) };
+    tokio::select! {
+        done = claimed_work(evaluation, &lease, submission, stopping) => done,
+        lost = heartbeat(evaluation, &lease) => Err(lost),
+    }
+}
+
+async fn claimed_work(
+    evaluation: &Evaluation,
+    lease: &Lease,
+    submission: Submission,
+    stopping: &mut watch::Receiver<bool>,
+) -> Result<(), WorkError> {
+    let kind = if submission.state == SubmissionState::Judging { "judge" } else { "grade" };
+    let outcome = if lease.attempts > MAX_ATTEMPTS {
+        park(evaluation, lease, &submission).await.map(|()| "failed")
+    } else {
+        slice(evaluation, lease, submission, stopping).await
+    };
+    let label = match &outcome {
+        Ok(label) => label,
+        Err(WorkError::LeaseLost) => "lost",
+        Err(_) => "failed",
+    };
+    evaluation.metrics.jobs.with_label_values(&[kind, label]).inc();
+    outcome.map(|_| ())
+}
+
+/// Grades if need be, judges for a slice, and puts the submission back or ends it.
+async fn slice(
+    evaluation: &Evaluation,
+    lease: &Lease,
+    submission: Submission,
+    stopping: &mut watch::Receiver<bool>,
+) -> Result<&'static str, WorkError> {
+    let release = evaluation.catalogue.release(&evaluation.store, &submission.release_id).await?;
+    let id = submission.id.clone();
+    let blob = evaluation.store.read(move |connection| submissions::load_predictions(connection, &id)).await?;
+    let answers = unpack(&blob).map_err(WorkError::Answers)?;
+    let (submission, configuration_id, mut outcomes) = match graded(evaluation, &submission).await? {
+        Some((configuration_id, outcomes)) => (submission, configuration_id, outcomes),
+        None => grade_submission(evaluation, lease, submission, &release, &answers).await?,
+    };
+    let work = Work {
+        submission: &submission,
+        release: release.clone(),
+        answers: &answers,
+        configuration_id: &configuration_id,
+        lease,
+    };
+    let end = judge_slice(evaluation, &work, &mut outcomes, stopping).await?;
+    match end {
+        SliceEnd::Complete => {
+            finish(evaluation, lease, &submission, &release, &configuration_id, outcomes).await?;
+            Ok("done")
+        }
+        SliceEnd::Yielded => {
+            put_back(evaluation, lease, None).await?;
+            deliver(evaluation, submission.metadata.split, &submission.id).await;
+            Ok("requeued")
+        }
+        SliceEnd::Paused(paused_for) => {
+            put_back(evaluation, lease, Some(paused_for)).await?;
+            Ok("requeued")
+        }
+    }
+}
+
+/// The outcomes so far of a submission that was graded, with the configuration that it is judged under.
+async fn graded(
+    evaluation: &Evaluation,
+    submission: &Submission,
+) -> Result<Option<(String, Vec<Outcome>)>, WorkError> {
+    let Some(configuration_id) = submission.configuration_id.clone() else { return Ok(None) };
+    if submission.state != SubmissionState::Judging {
+        return Ok(None);
+    }
+    let id = submission.id.clone();
+    let outcomes: Result<_, StoreError> = evaluation
+        .store
+        .read(move |connection| {
+            let outcomes = scores::find_outcomes(connection, &id, &configuration_id)?;
+            Ok(outcomes.map(|outcomes| (configuration_id, outcomes)))
+        })
+        .await;
+    Ok(outcomes?)
+}
+
+/// Grades the multiple-choice answers; their scores stand from here on.
+async fn grade_submission(
+    evaluation: &Evaluation,
+    lease: &Lease,
+    submission: Submission,
+    release: &Arc<GradingRelease>,
+    answers: &[Option<String>],
+) -> Result<(Submission, String, Vec<Outcome>), WorkError> {
+    let from = [SubmissionState::Queued, SubmissionState::Grading];
+    fenced(evaluation, lease, move |connection, id, now_ms| {
+        submissions::update_state(connection, id, &from, SubmissionState::Grading, now_ms)
+    })
+    .await?;
+    let configuration = evaluation.judges.current(&evaluation.store).await?;
+    let graded = grade(release, answers);
+    graded.count(release, answers, &evaluation.metrics);
+    let mut warnings = submission.warnings.clone();
+    warnings.extend(graded.warning(release));
+    let progress = Progress {
+        graded: count(graded.graded),
+        to_judge: count(release.to_judge()),
+        judged: count(graded.outcomes.iter().filter(|o| matches!(o, Outcome::Rubric { .. })).count()),
+        reused: 0,
+        failed: 0,
+    };
+    let columns = columns(release, &graded.outcomes)?;
+    let (configuration_id, outcomes) = (configuration.id.clone(), graded.outcomes.clone());
+    let unparsed = count(graded.unparsed);
+    let stored_warnings = warnings.clone();
+    fenced(evaluation, lease, move |connection, id, now_ms| {
+        scores::save_outcomes(connection, id, &configuration_id, &outcomes)?;
+        scores::save_scores(connection, id, &configuration_id, &columns)?;
+        submissions::update_graded(connection, id, &configuration_id, unparsed, &stored_warnings)?;
+        submissions::update_progress(connection, id, progress)?;
+        let from = [SubmissionState::Grading];
+        submissions::update_state(connection, id, &from, SubmissionState::Judging, now_ms)
+    })
+    .await?;
+    let submission = Submission { state: SubmissionState::Judging, progress, warnings, ..submission };
+    Ok((submission, configuration.id, graded.outcomes))
+}
+
+/// Ends a submission whose answers are all judged or have failed.
+async fn finish(
+    evaluation: &Evaluation,
+    lease: &Lease,
+    submission: &Submission,
+    release: &Arc<GradingRelease>,
+    configuration_id: &str,
+    outcomes: Vec<Outcome>,
+) -> Result<(), WorkError> {
+    let failed = outcomes.iter().any(|outcome| matches!(outcome, Outcome::Failed(_)));
+    let state = if failed { SubmissionState::Incomplete } else { SubmissionState::Scored };
+    let (scored, release) = (outcomes.clone(), release.clone());
+    let columns = tokio::task::spawn_blocking(move || columns(&release, &scored)).await??;
+    let configuration_id = configuration_id.to_owned();
+    let held = lease.clone();
+    fenced(evaluation, lease, move |connection, id, now_ms| {
+        scores::save_outcomes(connection, id, &configuration_id, &outcomes)?;
+        scores::save_scores(connection, id, &configuration_id, &columns)?;
+        bump_board_revision(connection)?;
+        let moved = submissions::update_state(connection, id, &[SubmissionState::Judging], state, now_ms)?;
+        release_lease(connection, &held)?;
+        Ok(moved)
+    })
+    .await?;
+    count_end(evaluation, submission, state);
+    Ok(())
+}
+
+/// Gives a submission back to the queue, or lets it rest while the judge is out of reach.
+async fn put_back(
+    evaluation: &Evaluation,
+    lease: &Lease,
+    paused_for: Option<PausedFor>,
+) -> Result<(), WorkError> {
+    let held = lease.clone();
+    fenced(evaluation, lease, move |connection, id, now_ms| {
+        let not_before_ms = paused_for.map_or(0, |_| now_ms + PAUSE_MS);
+        submissions::update_pause(connection, id, paused_for, not_before_ms)?;
+        release_lease(connection, &held)?;
+        Ok(true)
+    })
+    .await
+}
+
+/// Ends a submission that fails again and again; the charge is given back.
+async fn park(evaluation: &Evaluation, lease: &Lease, submission: &Submission) -> Result<(), WorkError> {
+    tracing::error!(submission = submission.id, attempts = lease.attempts, "parked: it fails again and again");
+    let (held, parked) = (lease.clone(), submission.clone());
+    fenced(evaluation, lease, move |connection, id, now_ms| {
+        let from = [SubmissionState::Queued, SubmissionState::Grading, SubmissionState::Judging];
+        let moved = submissions::update_state(connection, id, &from, SubmissionState::Failed, now_ms)?;
+        refund(connection, &parked, "a fault of the server", now_ms)?;
+        release_lease(connection, &held)?;
+        Ok(moved)
+    })
+    .await?;
+    count_end(evaluation, submission, SubmissionState::Failed);
+    Ok(())
+}
+
+/// Runs `change` in a transaction that only the holder of the lease gets through. `change` says whether the submission
+/// was in a state that it may leave; if not, it was cancelled and nothing is stored.
+async fn fenced<F>(evaluation: &Evaluation, lease: &Lease, change: F) -> Result<(), WorkError>
+where
+    F: FnOnce(&mut DbConnection, &str, i64) -> Result<bool, StoreError> + Send + 'static,
+{
+    let (lease, now_ms) = (lease.clone(), evaluation.clock.now_ms());
+    evaluation
+        .store
+        .write(move |connection| {
+            let held = confirm_lease(connection, &lease)?;
+            if held && change(connection, &lease.name, now_ms)? { Ok(()) } else { Err(WorkError::LeaseLost) }
+        })
+        .await
+}
+
+/// Prolongs the lease until that fails; never returns otherwise.
+async fn heartbeat(evaluation: &Evaluation, lease: &Lease) -> WorkError {
+    loop {
+        tokio::time::sleep(HEARTBEAT).await;
+        let (held, now_ms) = (lease.clone(), evaluation.clock.now_ms());
+        let renewed: Result<bool, StoreError> =
+            evaluation.store.write(move |connection| renew_lease(connection, &held, now_ms, LEASE_TTL_MS)).await;
+        match renewed {
+            Ok(true) => {}
+            Ok(false) => return WorkError::LeaseLost,
+            // Until the lease has lapsed another heartbeat may get through; the fence decides.
+            Err(error) => tracing::warn!(submission = lease.name, %error, "a heartbeat failed"),
+        }
+    }
+}
+
+fn columns(release: &GradingRelease, outcomes: &[Outcome]) -> Result<Vec<Score>, ScoringError> {
+    let scored = score_columns(&release.release.content_sha256, &release.facts, outcomes)?;
+    let score = scored.into_iter().map(|score| Score {
+        column: score.column,
+        value: score.value,
+        ci95: score.ci95,
+        n: i32::try_from(score.n).unwrap_or(i32::MAX),
+    });
+    Ok(score.collect())
+}
+
+/// Counts a submission that reached a final state.
+pub(super) fn count_end(evaluation: &Evaluation, submission: &Submission, state: SubmissionState) {
+    let split = submission.metadata.split.as_str();
+    let took_ms = evaluation.clock.now_ms() - submission.created_at_ms;
+    evaluation.metrics.submissions.with_label_values(&[split, state.as_str()]).inc();
+    evaluation.metrics.submission_duration.with_label_values(&[split]).observe(took_ms as f64 / 1000.0);
+}
+
+fn count(number: usize) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
+
+/// Pushes what waits and is neither held nor queued, if this process is the reconciler; says how many were pushed.
+///
+/// # Errors
+/// When the database fails.
+pub async fn reconcile(evaluation: &Evaluation, owner: &str) -> Result<usize, StoreError> {
+    let (claimant, now_ms) = (owner.to_owned(), evaluation.clock.now_ms());
+    let lost: Result<Vec<(String, String)>, StoreError> = evaluation
+        .store
+        .write(move |connection| {
+            let Some(lease) = claim_lease(connection, leases::RECONCILER, &claimant, now_ms, LEASE_TTL_MS)? else {
+                return Ok(Vec::new());
+            };
+            let lost = leases::load_unleased(connection, now_ms)?;
+            release_lease(connection, &lease)?;
+            Ok(lost)
+        })
+        .await;
+    let lost = lost?;
+    for (id, split) in &lost {
+        if let Ok(split) = split.parse() {
+            deliver(evaluation, split, id).await;
+        }
+    }
+    Ok(lost.len())
+}

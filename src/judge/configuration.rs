@@ -1,0 +1,192 @@
+//! A judge configuration: all that decides which scores an answer gets, and the id over it.
+//! Knows nothing of addresses, keys, prices or limits, which may change without changing a score.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::prompt::Prompts;
+use super::{answer, offline, reply};
+use crate::domain::question::Rubric;
+use crate::text_enum;
+
+/// Reasoning counts as output, and a starved model answers nothing at all.
+const MAX_COMPLETION_TOKENS: u64 = 4_000;
+
+text_enum! {
+    /// The kinds of judge; their scores never stand on one board.
+    Kind { Offline = "offline", Llm = "llm" }
+}
+
+/// The key of the fence around an answer, 32 bytes; `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct FenceSecret([u8; 32]);
+
+/// The text of a [`FenceSecret`] is not 64 hex digits.
+#[derive(Debug, Error)]
+#[error("the fence secret of a stored judge configuration is not 64 hex digits; restore it from the archive")]
+pub struct MalformedSecret;
+
+impl FenceSecret {
+    /// A new secret; for the first server that stores a configuration.
+    pub fn random() -> FenceSecret {
+        FenceSecret(rand::random())
+    }
+
+    /// Zero-padded to the block of SHA-256, which is how HMAC itself treats a shorter key.
+    pub(super) fn as_hmac_key(&self) -> [u8; 64] {
+        let mut key = [0; 64];
+        key[..32].copy_from_slice(&self.0);
+        key
+    }
+}
+
+impl fmt::Debug for FenceSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FenceSecret(..)")
+    }
+}
+
+impl TryFrom<String> for FenceSecret {
+    type Error = MalformedSecret;
+
+    fn try_from(text: String) -> Result<FenceSecret, MalformedSecret> {
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(text, &mut bytes).map_err(|_| MalformedSecret)?;
+        Ok(FenceSecret(bytes))
+    }
+}
+
+impl From<FenceSecret> for String {
+    fn from(secret: FenceSecret) -> String {
+        hex::encode(secret.0)
+    }
+}
+
+/// What a judgement is a function of, besides question and answer (contract 6); stored as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Configuration {
+    /// Offline or an LLM.
+    pub kind: Kind,
+    /// The model that is asked for; `offline` for the offline judge.
+    pub model: String,
+    /// Sent with every request, save those that the endpoint refuses by name.
+    pub parameters: BTreeMap<String, Value>,
+    /// The prompts' texts; empty for the offline judge.
+    pub prompts: BTreeMap<Rubric, String>,
+    /// The schemas of the replies; empty for the offline judge.
+    pub schemas: BTreeMap<Rubric, Value>,
+    /// How many times an answer is judged.
+    pub votes: u32,
+    /// Version of the answers' normalisation.
+    pub normalisation: u32,
+    /// Stored with the configuration, no part of its id: a chance of the server that stored it first.
+    pub fence_secret: FenceSecret,
+}
+
+impl Configuration {
+    /// The built-in judge.
+    pub fn offline(fence_secret: FenceSecret) -> Configuration {
+        Configuration {
+            kind: Kind::Offline,
+            model: offline::MODEL.to_owned(),
+            parameters: BTreeMap::from([("version".to_owned(), json!(offline::VERSION))]),
+            prompts: BTreeMap::new(),
+            schemas: BTreeMap::new(),
+            votes: 1,
+            normalisation: answer::NORMALISATION_VERSION,
+            fence_secret,
+        }
+    }
+
+    /// `model` asked with `prompts`, at temperature 0 where the model takes it.
+    pub fn llm(model: &str, prompts: &Prompts, fence_secret: FenceSecret) -> Configuration {
+        Configuration {
+            kind: Kind::Llm,
+            model: model.to_owned(),
+            parameters: BTreeMap::from([
+                ("temperature".to_owned(), json!(0)),
+                ("max_completion_tokens".to_owned(), json!(MAX_COMPLETION_TOKENS)),
+            ]),
+            prompts: prompts.texts(),
+            schemas: Rubric::ALL.iter().map(|rubric| (*rubric, reply::schema(*rubric))).collect(),
+            votes: 1,
+            normalisation: answer::NORMALISATION_VERSION,
+            fence_secret,
+        }
+    }
+
+    /// 16 hex digits over everything but the fence secret: equal settings give equal ids on all servers.
+    pub fn id(&self) -> String {
+        let Configuration {
+            kind,
+            model,
+            parameters,
+            prompts,
+            schemas,
+            votes,
+            normalisation,
+            fence_secret: _,
+        } = self;
+        let parts = json!([kind, model, parameters, prompts, schemas, votes, normalisation]).to_string();
+        hex::encode(&Sha256::digest(parts)[..8])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn llm() -> Configuration {
+        Configuration::llm("m", &Prompts::builtin().unwrap(), FenceSecret::random())
+    }
+
+    #[test]
+    fn two_servers_with_equal_settings_agree_on_the_id_whatever_their_secrets() {
+        let (one, other) = (llm(), llm());
+        assert_ne!(one.fence_secret, other.fence_secret);
+        assert_eq!(one.id(), other.id());
+        assert_eq!(one.id().len(), 16);
+    }
+
+    #[test]
+    fn every_part_changes_the_id() {
+        type Change = fn(&mut Configuration);
+        let changes: [Change; 7] = [
+            |c| c.kind = Kind::Offline,
+            |c| c.model.push('x'),
+            |c| drop(c.parameters.remove("temperature")),
+            |c| drop(c.prompts.insert(Rubric::Oemu, String::new())),
+            |c| drop(c.schemas.insert(Rubric::Caption, json!({}))),
+            |c| c.votes = 3,
+            |c| c.normalisation += 1,
+        ];
+        for (at, change) in changes.iter().enumerate() {
+            let mut changed = llm();
+            change(&mut changed);
+            assert_ne!(changed.id(), llm().id(), "change {at}");
+        }
+    }
+
+    #[test]
+    fn a_stored_configuration_comes_back_whole() {
+        for configuration in [llm(), Configuration::offline(FenceSecret::random())] {
+            let stored = serde_json::to_string(&configuration).unwrap();
+            assert_eq!(serde_json::from_str::<Configuration>(&stored).unwrap(), configuration);
+        }
+    }
+
+    #[test]
+    fn the_secret_is_in_the_stored_text_and_in_no_debug_print() {
+        let configuration = llm();
+        let secret = String::from(configuration.fence_secret.clone());
+        assert!(serde_json::to_string(&configuration).unwrap().contains(&secret));
+        assert!(format!("{configuration:?}").contains("FenceSecret(..)"));
+        assert!(FenceSecret::try_from("zz".to_owned()).is_err());
+    }
+}

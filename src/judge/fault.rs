@@ -1,0 +1,224 @@
+//! What can go wrong in one HTTP try, and telling the kinds apart by status and structured fields, since
+//! providers word the same fault in any way. Knows nothing of how often a try is repeated.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Usage;
+use crate::text_enum;
+
+text_enum! {
+    /// The kinds of fault of one try.
+    FaultKind {
+        Transport = "transport",
+        Deadline = "deadline",
+        RateLimit = "rate_limit",
+        Server = "server",
+        Money = "money",
+        Key = "key",
+        MissingModel = "missing_model",
+        WrongModel = "wrong_model",
+        SchemaRefused = "schema_refused",
+        Parameter = "parameter",
+        ContextTooLong = "context_too_long",
+        BadRequest = "bad_request",
+        ContentFilter = "content_filter",
+        Refusal = "refusal",
+        Length = "length",
+        Malformed = "malformed",
+    }
+}
+
+/// The fault of one try; holds neither the key nor any text of the question, answer or reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallFault {
+    /// What kind it is.
+    pub kind: FaultKind,
+    /// The wait that the server asked for.
+    pub wait: Option<Duration>,
+    /// The request parameter that the server refused by name.
+    pub parameter: Option<String>,
+    /// What the try was billed.
+    pub usage: Usage,
+    /// What happened, for a maintainer.
+    pub detail: String,
+}
+
+impl CallFault {
+    /// A fault without a told wait, a parameter or usage.
+    pub fn new(kind: FaultKind, detail: impl Into<String>) -> CallFault {
+        CallFault { kind, wait: None, parameter: None, usage: Usage::default(), detail: detail.into() }
+    }
+}
+
+impl fmt::Display for CallFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.detail)
+    }
+}
+
+/// Parts of a request that cannot be left out.
+const ESSENTIAL: [&str; 3] = ["model", "messages", "response_format"];
+
+const MONEY: &[&str] = &[
+    "insufficient_quota",
+    "credit_balance_exhausted",
+    "organization_spend_limit_exceeded",
+    "project_spend_limit_exceeded",
+    "organization_usage_limit_exceeded",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+];
+const FILTER: &[&str] = &["content_filter", "content_policy_violation", "moderation_blocked"];
+const TOO_LONG: &[&str] = &["context_length_exceeded", "string_above_max_length"];
+const NO_MODEL: &[&str] = &["model_not_found", "DeploymentNotFound"];
+
+/// The error object of a reply, in the shapes that compatible servers give it.
+pub(super) struct ErrorObject {
+    kind: String,
+    code: String,
+    param: String,
+    message: String,
+}
+
+impl ErrorObject {
+    /// Reads what is there; a body that is no JSON gives empty fields.
+    pub(super) fn read(body: &[u8]) -> ErrorObject {
+        let value: Value = serde_json::from_slice(body).unwrap_or_default();
+        let error = value.get("error").filter(|e| e.is_object()).unwrap_or(&value);
+        let text = |field: Option<&Value>| match field {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => String::new(),
+        };
+        // FastAPI names the field in `detail[].loc`.
+        let param = error.get("param").filter(|p| p.is_string()).or_else(|| value.pointer("/detail/0/loc/1"));
+        ErrorObject {
+            kind: text(error.get("type")),
+            code: text(error.get("code")),
+            param: text(param),
+            message: text(error.get("message")),
+        }
+    }
+
+    /// The fault that a reply of this status and error object means; `sent` are the request's parameters.
+    pub(super) fn classify<'a>(&self, status: u16, sent: impl Iterator<Item = &'a String>) -> CallFault {
+        let is = |codes: &[&str]| codes.contains(&self.code.as_str()) || codes.contains(&self.kind.as_str());
+        let mut refused = None;
+        let kind = match status {
+            402 => FaultKind::Money,
+            _ if is(MONEY) => FaultKind::Money,
+            _ if is(FILTER) => FaultKind::ContentFilter,
+            413 => FaultKind::ContextTooLong,
+            _ if is(TOO_LONG) => FaultKind::ContextTooLong,
+            _ if is(NO_MODEL) => FaultKind::MissingModel,
+            401 | 403 => FaultKind::Key,
+            404 => FaultKind::MissingModel,
+            429 => FaultKind::RateLimit,
+            408 | 409 | 425 => FaultKind::Server,
+            400 | 422 if self.param.starts_with("response_format") => FaultKind::SchemaRefused,
+            400 | 422 => {
+                refused = self.refused(sent);
+                if refused.is_some() { FaultKind::Parameter } else { FaultKind::BadRequest }
+            }
+            400..=499 => FaultKind::BadRequest,
+            _ => FaultKind::Server,
+        };
+        let mut detail = format!("status {status}");
+        for (name, text) in [("type", &self.kind), ("code", &self.code), ("param", &self.param)] {
+            if !text.is_empty() {
+                detail.push_str(&format!(", {name} `{}`", label(text)));
+            }
+        }
+        CallFault { parameter: refused, ..CallFault::new(kind, detail) }
+    }
+
+    /// The sent parameter that the error names, in `param` or else as a word of the message.
+    fn refused<'a>(&self, sent: impl Iterator<Item = &'a String>) -> Option<String> {
+        let names = |text: &str, name: &str| {
+            text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
+        };
+        let place = if self.param.is_empty() { &self.message } else { &self.param };
+        sent.filter(|name| !ESSENTIAL.contains(&name.as_str())).find(|name| names(place, name)).cloned()
+    }
+}
+
+/// A provider's code, cut to what a code can be, since a careless server may put any text there.
+pub(super) fn label(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii_alphanumeric() || "_.-".contains(*c)).take(48).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn kind(status: u16, body: Value) -> FaultKind {
+        fault(status, body).kind
+    }
+
+    fn fault(status: u16, body: Value) -> CallFault {
+        let sent = ["model", "messages", "temperature", "max_completion_tokens"].map(str::to_owned);
+        ErrorObject::read(body.to_string().as_bytes()).classify(status, sent.iter())
+    }
+
+    #[test]
+    fn money_is_told_from_a_rate_limit_by_type_and_code_and_not_by_words() {
+        let quota = json!({"error": {"type": "insufficient_quota", "code": "project_spend_limit_exceeded"}});
+        assert_eq!(kind(429, quota), FaultKind::Money);
+        let words = json!({"error": {"type": "requests", "message": "INSUFFICIENT QUOTA for concurrency"}});
+        assert_eq!(kind(429, words), FaultKind::RateLimit);
+        assert_eq!(kind(402, json!({"error": {"code": 402}})), FaultKind::Money);
+    }
+
+    #[test]
+    fn a_filter_is_seen_whatever_the_status() {
+        for status in [400, 403] {
+            assert_eq!(kind(status, json!({"error": {"code": "content_filter"}})), FaultKind::ContentFilter);
+        }
+    }
+
+    #[test]
+    fn a_parameter_is_refused_by_field_by_message_or_by_location() {
+        let field = json!({"error": {"param": "temperature", "code": "unsupported_value"}});
+        let message = json!({"message": "Unrecognized request argument supplied: max_completion_tokens"});
+        let place = json!({"detail": [{"loc": ["body", "temperature"]}]});
+        for (body, name) in
+            [(field, "temperature"), (message, "max_completion_tokens"), (place, "temperature")]
+        {
+            assert_eq!(fault(400, body).parameter.as_deref(), Some(name));
+        }
+        let unsent = json!({"error": {"param": "max_tokens", "message": "temperature"}});
+        assert_eq!(kind(400, unsent), FaultKind::BadRequest);
+        let essential = json!({"error": {"param": "messages"}});
+        assert_eq!(kind(400, essential), FaultKind::BadRequest);
+    }
+
+    #[test]
+    fn the_rest_goes_by_status() {
+        for (status, expected) in [
+            (302, FaultKind::Server),
+            (400, FaultKind::BadRequest),
+            (401, FaultKind::Key),
+            (404, FaultKind::MissingModel),
+            (408, FaultKind::Server),
+            (413, FaultKind::ContextTooLong),
+            (418, FaultKind::BadRequest),
+            (503, FaultKind::Server),
+        ] {
+            assert_eq!(kind(status, json!("no object")), expected, "{status}");
+        }
+        let schema = json!({"error": {"param": "response_format.json_schema"}});
+        assert_eq!(kind(400, schema), FaultKind::SchemaRefused);
+    }
+
+    #[test]
+    fn the_detail_never_repeats_the_servers_message() {
+        let detail =
+            fault(401, json!({"error": {"message": "bad key sk-1", "code": "invalid key\nsk!"}})).detail;
+        assert_eq!(detail, "status 401, code `invalidkeysk`");
+    }
+}

@@ -1,0 +1,217 @@
+//! Scoring one open-ended answer: what is asked, what comes back, and the judges that can be asked.
+//! Knows nothing of submissions, storage, quotas or money.
+
+mod answer;
+pub mod chat;
+mod configuration;
+mod fault;
+mod http;
+mod offline;
+mod prompt;
+mod reply;
+mod retry;
+mod scripted;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::ops::AddAssign;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::domain::question::Rubric;
+use crate::text_enum;
+
+pub use answer::{NORMALISATION_VERSION, is_wordless, judgement_key, normalise};
+pub use chat::{ApiKey, Endpoint, EndpointError};
+pub use configuration::{Configuration, FenceSecret, Kind, MalformedSecret};
+pub use fault::{CallFault, FaultKind};
+pub use http::HttpJudge;
+pub use offline::OfflineJudge;
+pub use prompt::{Prompt, PromptError, Prompts};
+pub use scripted::ScriptedJudge;
+
+/// One answer to be scored, with the key that it is scored against; deliberately without `Debug`.
+#[derive(Clone, Copy)]
+pub struct Item<'a> {
+    /// The question's id.
+    pub question_id: &'a str,
+    /// Which three criteria are scored.
+    pub rubric: Rubric,
+    /// The question as the model was asked it.
+    pub question: &'a str,
+    /// The reference answer.
+    pub reference: &'a str,
+    /// The annotated attributes behind the reference.
+    pub evidence: &'a Map<String, Value>,
+    /// The answer, as [`normalise`] leaves it and not wordless.
+    pub answer: &'a str,
+}
+
+/// Tokens that an endpoint billed; zeros where it does not say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Input tokens, cached ones included.
+    pub prompt_tokens: u64,
+    /// Input tokens that were read from the endpoint's cache.
+    pub cached_tokens: u64,
+    /// Output tokens, reasoning included.
+    pub completion_tokens: u64,
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Usage) {
+        self.prompt_tokens += other.prompt_tokens;
+        self.cached_tokens += other.cached_tokens;
+        self.completion_tokens += other.completion_tokens;
+    }
+}
+
+/// A valid judgement of one answer.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// 0 to 5, in the order of [`Rubric::criteria`].
+    pub scores: [u8; 3],
+    /// Why, where the rubric asks for it; may quote the reference and is never shown to a team.
+    pub explanations: [Option<String>; 3],
+    /// The model that says it answered.
+    pub model: String,
+    /// What all tries of this call were billed.
+    pub usage: Usage,
+}
+
+impl fmt::Debug for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Explanations quote the secret reference.
+        let Verdict { scores, explanations: _, model, usage } = self;
+        f.debug_struct("Verdict")
+            .field("scores", scores)
+            .field("model", model)
+            .field("usage", usage)
+            .finish_non_exhaustive()
+    }
+}
+
+text_enum! {
+    /// Why one answer could not be judged although the judge works.
+    ItemReason {
+        Malformed = "malformed",
+        Length = "length",
+        Refusal = "refusal",
+        ContentFilter = "content_filter",
+        ContextTooLong = "context_too_long",
+        BadRequest = "bad_request",
+    }
+}
+
+text_enum! {
+    /// Why judging stops and leaves its answers pending.
+    PauseCause {
+        Money = "money",
+        Key = "key",
+        MissingModel = "missing_model",
+        WrongModel = "wrong_model",
+        SchemaRefused = "schema_refused",
+        Unavailable = "unavailable",
+    }
+}
+
+/// Why there is no verdict; never stands for a number.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Failure {
+    /// This answer could not be judged; others may be.
+    #[error("the answer could not be judged ({reason}): {detail}")]
+    Item {
+        /// What kind of failure it is.
+        reason: ItemReason,
+        /// The last fault and the number of tries, without the server's own words.
+        detail: String,
+    },
+    /// No answer can be judged now: stop the run and leave its answers pending.
+    #[error("judging stops ({cause}): {detail}")]
+    Pause {
+        /// What has to be mended.
+        cause: PauseCause,
+        /// The last fault and the number of tries, without the server's own words.
+        detail: String,
+    },
+}
+
+/// Something that scores answers.
+pub trait Judge: Send + Sync {
+    /// Scores one answer; dropping the future abandons the call.
+    ///
+    /// # Errors
+    /// [`Failure::Item`] if this answer cannot be judged, [`Failure::Pause`] if none can be at present.
+    fn judge<'a>(&'a self, item: &'a Item<'a>) -> BoxFuture<'a, Result<Verdict, Failure>>;
+
+    /// HTTP requests that are under way now.
+    fn in_flight(&self) -> usize {
+        0
+    }
+}
+
+/// What one HTTP try came to, for metrics and spending.
+#[derive(Debug, Clone)]
+pub struct CallReport {
+    /// The model that was asked for.
+    pub model: String,
+    /// The rubric of the answer.
+    pub rubric: Rubric,
+    /// What went wrong, or none for a valid verdict.
+    pub fault: Option<FaultKind>,
+    /// From sending to the last byte.
+    pub duration: Duration,
+    /// What this try was billed, also where the reply was of no use.
+    pub usage: Usage,
+}
+
+impl CallReport {
+    /// The text of a valid try among the outcomes.
+    pub const VALID: &'static str = "valid";
+
+    /// The outcome as a metric label: [`Self::VALID`] or the text of a [`FaultKind`].
+    pub fn outcome(&self) -> &'static str {
+        self.fault.map_or(Self::VALID, FaultKind::as_str)
+    }
+}
+
+/// Called once for each HTTP try that ended.
+pub type Observer = Arc<dyn Fn(&CallReport) + Send + Sync>;
+
+/// Why a judge cannot be built.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// An LLM configuration without an address to ask.
+    #[error("the current judge configuration asks `{0}` but no endpoint is set; set SECCHI_JUDGE_BASE_URL")]
+    NoEndpoint(String),
+    /// The endpoint cannot be used.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// A stored prompt text cannot be used.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+}
+
+/// The judge that `configuration` describes, asking `endpoint` if it is an LLM.
+///
+/// # Errors
+/// If an LLM has no endpoint, the endpoint cannot be used, or a stored prompt is faulty.
+pub fn build(
+    configuration: &Configuration,
+    endpoint: Option<&Endpoint>,
+    observer: Option<Observer>,
+) -> Result<Arc<dyn Judge>, BuildError> {
+    match configuration.kind {
+        Kind::Offline => Ok(Arc::new(OfflineJudge)),
+        Kind::Llm => {
+            let endpoint = endpoint.ok_or_else(|| BuildError::NoEndpoint(configuration.model.clone()))?;
+            Ok(Arc::new(HttpJudge::new(configuration, endpoint, observer)?))
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Which questions a file may answer. Holds ids and formats only: no texts, no options, no keys.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+use super::wording::literal;
+use crate::domain::question::{QuestionFormat, Split};
+
+/// The questions of one release by id, and the ids of the other splits.
+#[derive(Debug, Clone)]
+pub struct QuestionIndex {
+    split: Split,
+    questions: Vec<(String, QuestionFormat)>,
+    positions: HashMap<String, usize>,
+    others: HashMap<String, Split>,
+}
+
+impl QuestionIndex {
+    /// Indexes the questions of `split` in the order given; `others` are the ids of the other splits. Ids are kept in NFC.
+    pub fn new(
+        split: Split,
+        questions: impl IntoIterator<Item = (String, QuestionFormat)>,
+        others: impl IntoIterator<Item = (String, Split)>,
+    ) -> Self {
+        let in_nfc = |id: String| nfc(&id).into_owned();
+        let questions: Vec<_> = questions.into_iter().map(|(id, format)| (in_nfc(id), format)).collect();
+        let positions =
+            questions.iter().enumerate().map(|(position, (id, _))| (id.clone(), position)).collect();
+        let others = others.into_iter().map(|(id, split)| (in_nfc(id), split)).collect();
+        Self { split, questions, positions, others }
+    }
+
+    /// The split that the questions belong to.
+    pub fn split(&self) -> Split {
+        self.split
+    }
+
+    /// How many questions there are.
+    pub fn len(&self) -> usize {
+        self.questions.len()
+    }
+
+    /// Whether there is no question.
+    pub fn is_empty(&self) -> bool {
+        self.questions.is_empty()
+    }
+
+    /// The position of a question, by its id in any Unicode normalisation.
+    pub fn position(&self, id: &str) -> Option<usize> {
+        self.positions.get(&*nfc(id)).copied()
+    }
+
+    /// Whether the question at `position` has this id, in NFC; much cheaper than finding it.
+    pub(super) fn has_id(&self, position: usize, id: &str) -> bool {
+        self.questions.get(position).is_some_and(|(known, _)| known == id)
+    }
+
+    /// The format of the question at `position`.
+    pub(super) fn format(&self, position: usize) -> QuestionFormat {
+        self.questions[position].1
+    }
+
+    /// The other split that a question belongs to.
+    pub(super) fn other_split(&self, id: &str) -> Option<Split> {
+        self.others.get(&*nfc(id)).copied()
+    }
+
+    /// What the writer of an unknown id may have meant.
+    pub(super) fn hint(&self, id: &str) -> Option<String> {
+        let id = nfc(id);
+        let trimmed = id.trim();
+        if trimmed.len() != id.len() && self.positions.contains_key(trimmed) {
+            return Some(format!("{} is known: remove the spaces around it", literal(trimmed)));
+        }
+        let ids = || self.questions.iter().map(|(id, _)| id.as_str());
+        if let Some(known) = ids().find(|known| known.eq_ignore_ascii_case(trimmed)) {
+            return Some(format!("{} is known: keep its upper and lower case", literal(known)));
+        }
+        let (video, _) = trimmed.rsplit_once("--q").unwrap_or((trimmed, ""));
+        let of_video =
+            || ids().filter(|known| known.rsplit_once("--q").is_some_and(|(stem, _)| stem == video));
+        let (first, last) = (of_video().next()?, of_video().next_back()?);
+        Some(format!("the questions of this video are {} to {}", literal(first), literal(last)))
+    }
+}
+
+fn nfc(id: &str) -> Cow<'_, str> {
+    if id.is_ascii() || is_nfc_quick(id.chars()) == IsNormalized::Yes {
+        Cow::Borrowed(id)
+    } else {
+        Cow::Owned(id.nfc().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index() -> QuestionIndex {
+        let ids = ["MVK--reef--q1", "MVK--reef--q2", "MVK--C\u{f4}n--q1"];
+        let questions = ids.map(|id| (id.to_owned(), QuestionFormat::MultipleChoice));
+        QuestionIndex::new(Split::Test, questions, [("MSC--sand--q1".to_owned(), Split::Val)])
+    }
+
+    #[test]
+    fn ids_are_compared_in_nfc() {
+        assert_eq!(index().position("MVK--Co\u{302}n--q1"), Some(2));
+        assert_eq!(index().position("MVK--Con--q1"), None);
+    }
+
+    #[test]
+    fn an_unknown_id_is_traced_to_what_was_meant() {
+        let hint = |id| index().hint(id).unwrap_or_default();
+        assert!(hint(" MVK--reef--q2").contains("spaces"));
+        assert!(hint("mvk--REEF--Q2").contains("`MVK--reef--q2` is known"));
+        assert!(hint("MVK--reef--q10").contains("`MVK--reef--q1` to `MVK--reef--q2`"));
+        assert_eq!(hint(""), "");
+        assert_eq!(hint("MVK--../../../etc/passwd--q1"), "");
+    }
+
+    #[test]
+    fn an_id_of_another_split_is_known_as_such() {
+        assert_eq!(index().other_split("MSC--sand--q1"), Some(Split::Val));
+        assert_eq!(index().position("MSC--sand--q1"), None);
+    }
+}

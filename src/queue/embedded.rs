@@ -1,0 +1,95 @@
+//! The queue inside one process. A restart empties it, and the reconciler fills it again from the ledger.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::Depth;
+use crate::domain::question::Split;
+
+type Lines = [VecDeque<(String, i64)>; 2];
+
+/// A queue in memory; clones share it.
+#[derive(Clone, Default)]
+pub struct EmbeddedQueue {
+    /// Test first, then val.
+    lines: Arc<Mutex<Lines>>,
+    pushed: Arc<Notify>,
+}
+
+impl EmbeddedQueue {
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn push(&self, split: Split, id: &str, now_ms: i64) {
+        let mut lines = self.lines();
+        if lines.iter().flatten().all(|(waiting, _)| waiting != id) {
+            lines[usize::from(split != Split::Test)].push_back((id.to_owned(), now_ms));
+            self.pushed.notify_one();
+        }
+    }
+
+    pub(super) async fn pop(&self, wait: Duration) -> Option<String> {
+        let head = || self.lines().iter_mut().find_map(VecDeque::pop_front);
+        let arrival = async {
+            loop {
+                if let Some((id, _)) = head() {
+                    return id;
+                }
+                self.pushed.notified().await;
+            }
+        };
+        tokio::time::timeout(wait, arrival).await.ok()
+    }
+
+    pub(super) fn depth(&self) -> Depth {
+        let lines = self.lines();
+        Depth {
+            waiting: lines.iter().map(|line| line.len() as u64).sum(),
+            oldest_ms: lines.iter().filter_map(VecDeque::front).map(|(_, pushed_ms)| *pushed_ms).min(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NO_WAIT: Duration = Duration::ZERO;
+
+    #[tokio::test]
+    async fn an_id_waits_once_and_test_goes_before_val() {
+        let queue = EmbeddedQueue::default();
+        queue.push(Split::Val, "v", 1);
+        queue.push(Split::Test, "t", 2);
+        queue.push(Split::Val, "v", 3);
+        assert_eq!(queue.depth(), Depth { waiting: 2, oldest_ms: Some(1) });
+        assert_eq!(queue.pop(NO_WAIT).await.as_deref(), Some("t"));
+        assert_eq!(queue.pop(NO_WAIT).await.as_deref(), Some("v"));
+        assert_eq!(queue.pop(NO_WAIT).await, None);
+    }
+
+    #[tokio::test]
+    async fn several_who_wait_are_all_served() {
+        let queue = EmbeddedQueue::default();
+        let waiting: Vec<_> = (0..4)
+            .map(|_| {
+                let queue = queue.clone();
+                tokio::spawn(async move { queue.pop(Duration::from_secs(30)).await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        for id in ["a", "b", "c", "d"] {
+            queue.push(Split::Test, id, 0);
+        }
+        let mut served = Vec::new();
+        for task in waiting {
+            served.extend(task.await.unwrap());
+        }
+        served.sort_unstable();
+        assert_eq!(served, ["a", "b", "c", "d"]);
+    }
+}

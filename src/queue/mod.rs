@@ -1,0 +1,76 @@
+//! The queue that hands submissions to workers. It only delivers: what waits is known to the ledger, and whatever is
+//! lost here the reconciler pushes again.
+
+mod embedded;
+mod redis;
+
+use std::time::Duration;
+
+use crate::domain::question::Split;
+
+pub use self::embedded::EmbeddedQueue;
+pub use self::redis::RedisQueue;
+
+/// What can go wrong between Secchi and Redis.
+#[derive(Debug, thiserror::Error)]
+pub enum QueueError {
+    /// Redis refused or could not be reached.
+    #[error("Redis: {0}")]
+    Redis(#[from] ::redis::RedisError),
+}
+
+/// How much waits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Depth {
+    /// Submissions that wait.
+    pub waiting: u64,
+    /// When the longest waiting one was pushed.
+    pub oldest_ms: Option<i64>,
+}
+
+/// A queue of submission ids, first in first out, test before val, each id at most once.
+#[derive(Clone)]
+pub enum Queue {
+    /// In this process.
+    Embedded(EmbeddedQueue),
+    /// In Redis, for any number of processes.
+    Redis(RedisQueue),
+}
+
+impl Queue {
+    /// Puts a submission at the tail; does nothing if it waits already.
+    ///
+    /// # Errors
+    /// When Redis cannot be reached.
+    pub async fn push(&self, split: Split, id: &str, now_ms: i64) -> Result<(), QueueError> {
+        match self {
+            Queue::Embedded(queue) => {
+                queue.push(split, id, now_ms);
+                Ok(())
+            }
+            Queue::Redis(queue) => queue.push(split, id, now_ms).await,
+        }
+    }
+
+    /// Takes the head, waiting for one at most so long.
+    ///
+    /// # Errors
+    /// When Redis cannot be reached.
+    pub async fn pop(&self, wait: Duration) -> Result<Option<String>, QueueError> {
+        match self {
+            Queue::Embedded(queue) => Ok(queue.pop(wait).await),
+            Queue::Redis(queue) => queue.pop(wait).await,
+        }
+    }
+
+    /// How much waits.
+    ///
+    /// # Errors
+    /// When Redis cannot be reached.
+    pub async fn depth(&self) -> Result<Depth, QueueError> {
+        match self {
+            Queue::Embedded(queue) => Ok(queue.depth()),
+            Queue::Redis(queue) => queue.depth().await,
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! From answers to numbers: reading a letter, points of a rubric, columns with their intervals, ranks, and
+//! decimals as they are printed. Pure: no input or output, no clock, and randomness only from a seed that is
+//! handed in.
+
+pub mod choice;
+pub mod columns;
+pub mod decimals;
+pub mod intervals;
+pub mod ranking;
+pub mod rubric;

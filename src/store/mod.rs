@@ -1,0 +1,223 @@
+//! The ledger on SQLite or PostgreSQL: the only room that knows SQL. Functions take a connection, so that a use case
+//! composes several of them in one transaction; they know no rules beyond the tables'.
+
+mod connection;
+pub mod configurations;
+pub mod judgements;
+pub mod leases;
+pub mod quota;
+pub mod releases;
+mod schema;
+pub mod scores;
+pub mod submissions;
+pub mod teams;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use diesel::Connection as _;
+use diesel::connection::SimpleConnection as _;
+use diesel::prelude::*;
+use diesel::r2d2;
+
+pub use connection::{Backend, DbConnection};
+use schema::{audit_log, installation};
+
+/// How many connections one process holds at most.
+const MAX_CONNECTIONS: u32 = 12;
+
+/// What can go wrong between Secchi and its database.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The address names neither of the two databases.
+    #[error("`{0}` is no database address; give `sqlite://PATH` or `postgres://…`")]
+    Address(String),
+    /// The database could not be reached or opened.
+    #[error("the database cannot be reached: {0}")]
+    Connect(String),
+    /// The tables could not be brought up to date.
+    #[error("the migrations failed: {0}")]
+    Migrate(String),
+    /// A statement failed.
+    #[error("the database refused a statement: {0}")]
+    Statement(#[from] diesel::result::Error),
+    /// A stored value is none that this version writes.
+    #[error("the database holds an unknown {what}: `{value}`")]
+    Unknown {
+        /// What kind of value.
+        what: &'static str,
+        /// The value found.
+        value: String,
+    },
+    /// The thread that ran a statement died.
+    #[error("a database task ended early: {0}")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+impl StoreError {
+    /// The error for a row that must be there and is not.
+    pub fn missing(what: &'static str, id: &str) -> StoreError {
+        StoreError::Unknown { what, value: id.to_owned() }
+    }
+
+    /// Whether a statement was refused because a row with the same key stands already.
+    pub fn is_duplicate(&self) -> bool {
+        use diesel::result::{DatabaseErrorKind, Error};
+        matches!(self, Self::Statement(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _)))
+    }
+}
+
+/// The result of a store function.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// A pool of connections to one database; cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    pool: r2d2::Pool<connection::Opener>,
+    backend: Backend,
+    /// SQLite has one writer: waiting here is fair, its own busy handler is not.
+    write_gate: Arc<Mutex<()>>,
+}
+
+impl Store {
+    /// Opens the database at `url` and brings its tables up to date.
+    ///
+    /// # Errors
+    /// When the address is unknown, the database cannot be reached, or a migration fails.
+    pub async fn open(url: &str) -> Result<Store> {
+        let opener = connection::Opener::new(url)?;
+        let backend = opener.backend();
+        let opened = tokio::task::spawn_blocking(move || {
+            connection::migrate(&opener)?;
+            r2d2::Pool::builder()
+                .max_size(MAX_CONNECTIONS)
+                .min_idle(Some(1))
+                .build(opener)
+                .map_err(|error| StoreError::Connect(error.to_string()))
+        });
+        Ok(Store { pool: opened.await??, backend, write_gate: Arc::default() })
+    }
+
+    /// Which of the two databases this is.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// Runs `work` with a connection, outside any transaction, on a thread where blocking is allowed.
+    ///
+    /// # Errors
+    /// Those of `work`, and [`StoreError::Connect`] when no connection is to be had.
+    pub async fn read<T, E, F>(&self, work: F) -> std::result::Result<T, E>
+    where
+        F: FnOnce(&mut DbConnection) -> std::result::Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let store = self.clone();
+        tokio::task::spawn_blocking(move || work(&mut *store.connection()?)).await.map_err(StoreError::from)?
+    }
+
+    /// Runs `work` in one transaction that may write, on a thread where blocking is allowed.
+    ///
+    /// # Errors
+    /// Those of `work`, after which nothing of the transaction stays, and those of [`Store::read`].
+    pub async fn write<T, E, F>(&self, work: F) -> std::result::Result<T, E>
+    where
+        F: FnOnce(&mut DbConnection) -> std::result::Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let store = self.clone();
+        tokio::task::spawn_blocking(move || store.transaction(work)).await.map_err(StoreError::from)?
+    }
+
+    fn connection(&self) -> Result<r2d2::PooledConnection<connection::Opener>> {
+        self.pool.get().map_err(|error| StoreError::Connect(error.to_string()))
+    }
+
+    fn transaction<T, E>(
+        &self,
+        work: impl FnOnce(&mut DbConnection) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E>
+    where
+        E: From<StoreError>,
+    {
+        let _turn = match self.backend {
+            Backend::Sqlite => Some(self.write_gate.lock().unwrap_or_else(PoisonError::into_inner)),
+            Backend::Postgres => None,
+        };
+        let mut connection = self.connection()?;
+        let outcome = connection.transaction(|connection| {
+            if self.backend == Backend::Sqlite {
+                // Takes the write lock before the first read; a transaction that has read cannot wait for it any more.
+                connection.batch_execute("DELETE FROM installation WHERE 0").map_err(StoreError::from)?;
+            }
+            work(connection).map_err(Rollback::Work)
+        });
+        outcome.map_err(|rollback| match rollback {
+            Rollback::Work(error) => error,
+            Rollback::Store(error) => error.into(),
+        })
+    }
+}
+
+/// Why a transaction was undone.
+enum Rollback<E> {
+    Work(E),
+    Store(StoreError),
+}
+
+impl<E> From<StoreError> for Rollback<E> {
+    fn from(error: StoreError) -> Self {
+        Rollback::Store(error)
+    }
+}
+
+impl<E> From<diesel::result::Error> for Rollback<E> {
+    fn from(error: diesel::result::Error) -> Self {
+        Rollback::Store(error.into())
+    }
+}
+
+/// The id that this database got when it was made.
+pub fn load_installation_id(connection: &mut DbConnection) -> Result<String> {
+    Ok(installation::table.select(installation::id).first(connection)?)
+}
+
+/// The number that rises with every change that a board may show.
+pub fn load_board_revision(connection: &mut DbConnection) -> Result<i64> {
+    Ok(installation::table.select(installation::board_revision).first(connection)?)
+}
+
+/// Notes that what a board shows has changed.
+pub fn bump_board_revision(connection: &mut DbConnection) -> Result<()> {
+    diesel::update(installation::table)
+        .set(installation::board_revision.eq(installation::board_revision + 1))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// Appends one line to the audit log: who did what to which subject, with the state before and after.
+pub fn insert_audit(
+    connection: &mut DbConnection,
+    now_ms: i64,
+    (actor, action, subject): (&str, &str, &str),
+    before: Option<&str>,
+    after: Option<&str>,
+) -> Result<()> {
+    let row = (
+        audit_log::id.eq(uuid::Uuid::now_v7().to_string()),
+        audit_log::at_ms.eq(now_ms),
+        audit_log::actor.eq(actor),
+        audit_log::action.eq(action),
+        audit_log::subject.eq(subject),
+        audit_log::before.eq(before),
+        audit_log::after.eq(after),
+    );
+    diesel::insert_into(audit_log::table).values(row).execute(connection)?;
+    Ok(())
+}
+
+/// Reads an enum from its stored text.
+fn stored<T>(what: &'static str, value: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
+    parse(value).ok_or_else(|| StoreError::Unknown { what, value: value.to_owned() })
+}

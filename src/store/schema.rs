@@ -1,0 +1,236 @@
+//! The tables as diesel sees them. Says nothing of what they mean: the migrations do.
+
+diesel::table! {
+    installation (id) {
+        id -> Text,
+        board_revision -> BigInt,
+    }
+}
+
+diesel::table! {
+    leases (name) {
+        name -> Text,
+        owner -> Nullable<Text>,
+        expires_at_ms -> BigInt,
+        epoch -> BigInt,
+        attempts -> Integer,
+    }
+}
+
+diesel::table! {
+    releases (id) {
+        id -> Text,
+        name -> Text,
+        split -> Text,
+        content_sha256 -> Text,
+        feedback -> Text,
+        active -> Bool,
+        created_at_ms -> BigInt,
+    }
+}
+
+diesel::table! {
+    videos (release_id, position) {
+        release_id -> Text,
+        position -> Integer,
+        id -> Text,
+        collection -> Text,
+        video_id -> Text,
+        video_file -> Text,
+        video_path -> Text,
+    }
+}
+
+diesel::table! {
+    questions (release_id, position) {
+        release_id -> Text,
+        position -> Integer,
+        question_id -> Text,
+        video_position -> Integer,
+        #[sql_name = "type"]
+        question_type -> Text,
+        question -> Text,
+        prompt -> Text,
+        options -> Text,
+    }
+}
+
+diesel::table! {
+    answer_keys (release_id, position) {
+        release_id -> Text,
+        position -> Integer,
+        task -> Text,
+        central_object -> Text,
+        answer -> Text,
+        answer_text -> Text,
+        evidence -> Text,
+        camera -> Text,
+    }
+}
+
+diesel::table! {
+    teams (id) {
+        id -> Text,
+        slug -> Text,
+        name -> Text,
+        email -> Nullable<Text>,
+        role -> Text,
+        disabled_at_ms -> Nullable<BigInt>,
+        intake_sequence -> BigInt,
+        created_at_ms -> BigInt,
+    }
+}
+
+diesel::table! {
+    api_keys (id) {
+        id -> Text,
+        team_id -> Text,
+        sha256 -> Text,
+        revoked_at_ms -> Nullable<BigInt>,
+        created_at_ms -> BigInt,
+    }
+}
+
+diesel::table! {
+    judge_configurations (id) {
+        id -> Text,
+        kind -> Text,
+        model -> Text,
+        text -> Text,
+        state -> Text,
+        created_at_ms -> BigInt,
+    }
+}
+
+diesel::table! {
+    submissions (id) {
+        id -> Text,
+        team_id -> Text,
+        release_id -> Text,
+        split -> Text,
+        model_name -> Text,
+        backbone -> Nullable<Text>,
+        access -> Text,
+        parameters_b -> Nullable<Double>,
+        description -> Nullable<Text>,
+        paper_url -> Nullable<Text>,
+        code_url -> Nullable<Text>,
+        visibility -> Text,
+        state -> Text,
+        paused_for -> Nullable<Text>,
+        content_sha256 -> Text,
+        questions -> Integer,
+        answered -> Integer,
+        unparsed -> Integer,
+        graded -> Integer,
+        to_judge -> Integer,
+        judged -> Integer,
+        reused -> Integer,
+        failed -> Integer,
+        warnings -> Text,
+        configuration_id -> Nullable<Text>,
+        withdrawn_reason -> Nullable<Text>,
+        not_before_ms -> BigInt,
+        created_at_ms -> BigInt,
+        finished_at_ms -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    predictions (submission_id) {
+        submission_id -> Text,
+        answers -> Binary,
+    }
+}
+
+diesel::table! {
+    idempotency_keys (team_id, key) {
+        team_id -> Text,
+        key -> Text,
+        request_sha256 -> Text,
+        submission_id -> Text,
+        created_at_ms -> BigInt,
+    }
+}
+
+diesel::table! {
+    quota_ledger (id) {
+        id -> Text,
+        team_id -> Text,
+        split -> Text,
+        kind -> Text,
+        amount -> Integer,
+        submission_id -> Nullable<Text>,
+        reason -> Text,
+        day -> Text,
+        created_at_ms -> BigInt,
+    }
+}
+
+diesel::table! {
+    judgements (configuration_id, key, vote) {
+        configuration_id -> Text,
+        key -> Text,
+        vote -> Integer,
+        question_id -> Text,
+        scores -> Text,
+        explanations -> Text,
+        answered_model -> Text,
+        prompt_tokens -> BigInt,
+        cached_tokens -> BigInt,
+        completion_tokens -> BigInt,
+        cost_usd -> Double,
+        created_at_ms -> BigInt,
+    }
+}
+
+diesel::table! {
+    judge_spend (day, configuration_id, rubric, team_id) {
+        day -> Text,
+        configuration_id -> Text,
+        rubric -> Text,
+        team_id -> Text,
+        calls -> BigInt,
+        prompt_tokens -> BigInt,
+        cached_tokens -> BigInt,
+        completion_tokens -> BigInt,
+        cost_usd -> Double,
+    }
+}
+
+diesel::table! {
+    outcomes (submission_id, configuration_id) {
+        submission_id -> Text,
+        configuration_id -> Text,
+        vector -> Binary,
+    }
+}
+
+diesel::table! {
+    scores (submission_id, configuration_id, column_id) {
+        submission_id -> Text,
+        configuration_id -> Text,
+        column_id -> Text,
+        value -> Double,
+        ci_low -> Double,
+        ci_high -> Double,
+        n -> Integer,
+    }
+}
+
+diesel::table! {
+    audit_log (id) {
+        id -> Text,
+        at_ms -> BigInt,
+        actor -> Text,
+        action -> Text,
+        subject -> Text,
+        before -> Nullable<Text>,
+        after -> Nullable<Text>,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(
+    installation, leases, releases, videos, questions, answer_keys, teams, api_keys, judge_configurations, submissions,
+    predictions, idempotency_keys, quota_ledger, judgements, judge_spend, outcomes, scores, audit_log
+);

@@ -1,0 +1,394 @@
+//! Submissions, their answers and the idempotency keys that they were sent with.
+
+use diesel::prelude::*;
+
+use super::schema::{idempotency_keys, predictions, releases, submissions, teams};
+use super::{DbConnection, Result, StoreError, stored};
+use crate::domain::fault::Warning;
+use crate::domain::question::Split;
+use crate::domain::submission::{Access, Metadata, PausedFor, SubmissionState, Visibility};
+
+/// How far the grading and judging of a submission has come, in answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Multiple-choice questions graded.
+    pub graded: i32,
+    /// Open-ended answers that a judge must score.
+    pub to_judge: i32,
+    /// Of these, the scored ones.
+    pub judged: i32,
+    /// Of the judged ones, those whose judgement stood already.
+    pub reused: i32,
+    /// Of those to judge, the ones that could not be judged.
+    pub failed: i32,
+}
+
+/// A submission as stored, without its answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Submission {
+    /// UUIDv7.
+    pub id: String,
+    /// The team's id.
+    pub team_id: String,
+    /// The team's short name.
+    pub team: String,
+    /// The release's id.
+    pub release_id: String,
+    /// The release's name.
+    pub release: String,
+    /// What the team says about the model.
+    pub metadata: Metadata,
+    /// Where it stands.
+    pub state: SubmissionState,
+    /// Why judging waits, if it does.
+    pub paused_for: Option<PausedFor>,
+    /// Questions in the release.
+    pub questions: i32,
+    /// Questions with an answer.
+    pub answered: i32,
+    /// Multiple-choice answers without a letter that could be read.
+    pub unparsed: i32,
+    /// How far it has come.
+    pub progress: Progress,
+    /// What was odd about the file.
+    pub warnings: Vec<Warning>,
+    /// The judge configuration that it is judged under, once grading began.
+    pub configuration_id: Option<String>,
+    /// Why it was taken off the board, if it was.
+    pub withdrawn_reason: Option<String>,
+    /// When it was accepted.
+    pub created_at_ms: i64,
+    /// When it reached a final state.
+    pub finished_at_ms: Option<i64>,
+}
+
+/// What intake knows of a new submission besides its metadata.
+#[derive(Debug, Clone)]
+pub struct NewSubmission {
+    /// UUIDv7.
+    pub id: String,
+    /// The team's id.
+    pub team_id: String,
+    /// The release's id.
+    pub release_id: String,
+    /// Hash of the answers, in hex.
+    pub content_sha256: String,
+    /// Questions in the release.
+    pub questions: i32,
+    /// Questions with an answer.
+    pub answered: i32,
+    /// What was odd about the file.
+    pub warnings: Vec<Warning>,
+    /// When it was accepted.
+    pub created_at_ms: i64,
+}
+
+type Head = (String, String, String, String, String, String, String, Option<String>, String, Option<f64>);
+type Links = (Option<String>, Option<String>, Option<String>, String);
+type State = (String, Option<String>, String, Option<String>, Option<String>, i64, Option<i64>);
+type Counts = (i32, i32, i32, i32, i32, i32, i32, i32);
+type Row = (Head, Links, State, Counts);
+
+/// Selects the columns of a [`Row`], one tuple a subject.
+macro_rules! columns {
+    () => {
+        (
+            (
+                submissions::id,
+                submissions::team_id,
+                teams::slug,
+                submissions::release_id,
+                releases::name,
+                submissions::split,
+                submissions::model_name,
+                submissions::backbone,
+                submissions::access,
+                submissions::parameters_b,
+            ),
+            (
+                submissions::description,
+                submissions::paper_url,
+                submissions::code_url,
+                submissions::visibility,
+            ),
+            (
+                submissions::state,
+                submissions::paused_for,
+                submissions::warnings,
+                submissions::configuration_id,
+                submissions::withdrawn_reason,
+                submissions::created_at_ms,
+                submissions::finished_at_ms,
+            ),
+            (
+                submissions::questions,
+                submissions::answered,
+                submissions::unparsed,
+                submissions::graded,
+                submissions::to_judge,
+                submissions::judged,
+                submissions::reused,
+                submissions::failed,
+            ),
+        )
+    };
+}
+
+fn submission((head, links, state, counts): Row) -> Result<Submission> {
+    let (id, team_id, team, release_id, release, split, model_name, backbone, access, parameters_b) = head;
+    let (description, paper_url, code_url, visibility) = links;
+    let (state, paused_for, warnings, configuration_id, withdrawn_reason, created_at_ms, finished_at_ms) = state;
+    let (questions, answered, unparsed, graded, to_judge, judged, reused, failed) = counts;
+    let paused_for = paused_for.map(|text| stored("pause", &text, PausedFor::parse)).transpose()?;
+    let unknown = |_| StoreError::Unknown { what: "warning list of", value: id.clone() };
+    Ok(Submission {
+        warnings: serde_json::from_str(&warnings).map_err(unknown)?,
+        id,
+        team_id,
+        team,
+        release_id,
+        release,
+        metadata: Metadata {
+            split: stored("split", &split, Split::parse)?,
+            model_name,
+            access: stored("access", &access, Access::parse)?,
+            parameters_b,
+            backbone,
+            description,
+            paper_url,
+            code_url,
+            visibility: stored("visibility", &visibility, Visibility::parse)?,
+        },
+        state: stored("state", &state, SubmissionState::parse)?,
+        paused_for,
+        questions,
+        answered,
+        unparsed,
+        progress: Progress { graded, to_judge, judged, reused, failed },
+        configuration_id,
+        withdrawn_reason,
+        created_at_ms,
+        finished_at_ms,
+    })
+}
+
+/// Adds a queued submission with its answers (compressed JSON by question position).
+pub fn insert_submission(
+    connection: &mut DbConnection,
+    new: &NewSubmission,
+    metadata: &Metadata,
+    answers: &[u8],
+) -> Result<()> {
+    let warnings = serde_json::to_string(&new.warnings)
+        .map_err(|_| StoreError::Unknown { what: "warning list of", value: new.id.clone() })?;
+    let of_file = (
+        submissions::content_sha256.eq(&new.content_sha256),
+        submissions::questions.eq(new.questions),
+        submissions::answered.eq(new.answered),
+        submissions::unparsed.eq(0),
+        submissions::graded.eq(0),
+        submissions::to_judge.eq(0),
+        submissions::judged.eq(0),
+        submissions::reused.eq(0),
+        submissions::failed.eq(0),
+        submissions::warnings.eq(warnings),
+    );
+    let row = (
+        submissions::id.eq(&new.id),
+        submissions::team_id.eq(&new.team_id),
+        submissions::release_id.eq(&new.release_id),
+        submissions::split.eq(metadata.split.as_str()),
+        submissions::model_name.eq(&metadata.model_name),
+        submissions::backbone.eq(&metadata.backbone),
+        submissions::access.eq(metadata.access.as_str()),
+        submissions::parameters_b.eq(metadata.parameters_b),
+        submissions::description.eq(&metadata.description),
+        submissions::paper_url.eq(&metadata.paper_url),
+        submissions::code_url.eq(&metadata.code_url),
+        submissions::visibility.eq(metadata.visibility.as_str()),
+        submissions::state.eq(SubmissionState::Queued.as_str()),
+        submissions::not_before_ms.eq(0),
+        submissions::created_at_ms.eq(new.created_at_ms),
+    );
+    diesel::insert_into(submissions::table).values((row, of_file)).execute(connection)?;
+    let blob = (predictions::submission_id.eq(&new.id), predictions::answers.eq(answers));
+    diesel::insert_into(predictions::table).values(blob).execute(connection)?;
+    Ok(())
+}
+
+/// The submission with this id.
+pub fn find_submission(connection: &mut DbConnection, id: &str) -> Result<Option<Submission>> {
+    let row = submissions::table
+        .inner_join(teams::table.on(teams::id.eq(submissions::team_id)))
+        .inner_join(releases::table.on(releases::id.eq(submissions::release_id)))
+        .filter(submissions::id.eq(id))
+        .select(columns!())
+        .first::<Row>(connection)
+        .optional()?;
+    row.map(submission).transpose()
+}
+
+/// At most `limit` submissions of a team, or of all teams, newest first, below the id `before`.
+pub fn load_submissions(
+    connection: &mut DbConnection,
+    team_id: Option<&str>,
+    before: Option<&str>,
+    limit: i64,
+) -> Result<Vec<Submission>> {
+    // UUIDv7 ids sort by time.
+    let mut query = submissions::table
+        .inner_join(teams::table.on(teams::id.eq(submissions::team_id)))
+        .inner_join(releases::table.on(releases::id.eq(submissions::release_id)))
+        .into_boxed();
+    if let Some(team_id) = team_id {
+        query = query.filter(submissions::team_id.eq(team_id));
+    }
+    if let Some(before) = before {
+        query = query.filter(submissions::id.lt(before));
+    }
+    let rows: Vec<Row> = query.order(submissions::id.desc()).limit(limit).select(columns!()).load(connection)?;
+    rows.into_iter().map(submission).collect()
+}
+
+/// The answers of a submission as they were stored.
+pub fn load_predictions(connection: &mut DbConnection, id: &str) -> Result<Vec<u8>> {
+    Ok(predictions::table.find(id).select(predictions::answers).first(connection)?)
+}
+
+/// Moves a submission from one of `from` to `to`; false when it was in none of them.
+pub fn update_state(
+    connection: &mut DbConnection,
+    id: &str,
+    from: &[SubmissionState],
+    to: SubmissionState,
+    now_ms: i64,
+) -> Result<bool> {
+    let from: Vec<&str> = from.iter().map(|state| state.as_str()).collect();
+    let moved = diesel::update(submissions::table.find(id).filter(submissions::state.eq_any(from)))
+        .set((
+            submissions::state.eq(to.as_str()),
+            submissions::paused_for.eq(None::<String>),
+            submissions::not_before_ms.eq(0),
+            submissions::finished_at_ms.eq(to.is_final().then_some(now_ms)),
+        ))
+        .execute(connection)?;
+    Ok(moved == 1)
+}
+
+/// Notes how far a submission has come.
+pub fn update_progress(connection: &mut DbConnection, id: &str, progress: Progress) -> Result<()> {
+    diesel::update(submissions::table.find(id))
+        .set((
+            submissions::graded.eq(progress.graded),
+            submissions::to_judge.eq(progress.to_judge),
+            submissions::judged.eq(progress.judged),
+            submissions::reused.eq(progress.reused),
+            submissions::failed.eq(progress.failed),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// Notes what grading found: letters that could not be read, the warnings, and the configuration that judges it.
+pub fn update_graded(
+    connection: &mut DbConnection,
+    id: &str,
+    configuration_id: &str,
+    unparsed: i32,
+    warnings: &[Warning],
+) -> Result<()> {
+    let warnings = serde_json::to_string(warnings)
+        .map_err(|_| StoreError::Unknown { what: "warning list of", value: id.to_owned() })?;
+    diesel::update(submissions::table.find(id))
+        .set((
+            submissions::configuration_id.eq(configuration_id),
+            submissions::unparsed.eq(unparsed),
+            submissions::warnings.eq(warnings),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// Notes why a submission waits, and until when no worker shall take it up.
+pub fn update_pause(
+    connection: &mut DbConnection,
+    id: &str,
+    paused_for: Option<PausedFor>,
+    not_before_ms: i64,
+) -> Result<()> {
+    diesel::update(submissions::table.find(id))
+        .set((
+            submissions::paused_for.eq(paused_for.map(PausedFor::as_str)),
+            submissions::not_before_ms.eq(not_before_ms),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// Replaces what a team may change about its submission.
+pub fn update_description(connection: &mut DbConnection, id: &str, metadata: &Metadata) -> Result<()> {
+    diesel::update(submissions::table.find(id))
+        .set((
+            submissions::description.eq(&metadata.description),
+            submissions::paper_url.eq(&metadata.paper_url),
+            submissions::code_url.eq(&metadata.code_url),
+            submissions::visibility.eq(metadata.visibility.as_str()),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// Takes a submission off every board for good.
+pub fn withdraw_submission(connection: &mut DbConnection, id: &str, reason: &str) -> Result<()> {
+    diesel::update(submissions::table.find(id)).set(submissions::withdrawn_reason.eq(reason)).execute(connection)?;
+    Ok(())
+}
+
+/// How many submissions stand in each state.
+pub fn count_by_state(connection: &mut DbConnection) -> Result<Vec<(SubmissionState, i64)>> {
+    let counts: Vec<(String, i64)> = submissions::table
+        .group_by(submissions::state)
+        .select((submissions::state, diesel::dsl::count(submissions::id)))
+        .load(connection)?;
+    counts.into_iter().map(|(state, n)| Ok((stored("state", &state, SubmissionState::parse)?, n))).collect()
+}
+
+/// The scored submissions to a split as (team, submission), oldest first.
+pub fn load_scored_times(connection: &mut DbConnection, split: Split) -> Result<Vec<(String, String)>> {
+    let scored = submissions::table
+        .filter(submissions::split.eq(split.as_str()))
+        .filter(submissions::state.eq(SubmissionState::Scored.as_str()))
+        .order((submissions::created_at_ms, submissions::id))
+        .select((submissions::team_id, submissions::id))
+        .load(connection)?;
+    Ok(scored)
+}
+
+/// A submission that was made with an idempotency key: its id and the hash of what was sent.
+pub fn find_idempotent(connection: &mut DbConnection, team_id: &str, key: &str) -> Result<Option<(String, String)>> {
+    let found = idempotency_keys::table
+        .find((team_id, key))
+        .select((idempotency_keys::submission_id, idempotency_keys::request_sha256))
+        .first(connection)
+        .optional()?;
+    Ok(found)
+}
+
+/// Notes the idempotency key that a submission was made with.
+pub fn insert_idempotent(
+    connection: &mut DbConnection,
+    (team_id, key): (&str, &str),
+    request_sha256: &str,
+    submission_id: &str,
+    now_ms: i64,
+) -> Result<()> {
+    let row = (
+        idempotency_keys::team_id.eq(team_id),
+        idempotency_keys::key.eq(key),
+        idempotency_keys::request_sha256.eq(request_sha256),
+        idempotency_keys::submission_id.eq(submission_id),
+        idempotency_keys::created_at_ms.eq(now_ms),
+    );
+    diesel::insert_into(idempotency_keys::table).values(row).execute(connection)?;
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! Logs and, in a server, metrics: their names and how they are set up. Knows nothing of what is counted when.
+
+use std::io::IsTerminal as _;
+
+use tracing_subscriber::EnvFilter;
+
+/// Sends logs to standard error: text on a terminal, JSON otherwise.
+pub fn start_logging(filter: &str, no_color: bool) {
+    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // A second call, as in tests, keeps the first set-up.
+    let _already_started = if std::io::stderr().is_terminal() {
+        logs.with_ansi(!no_color).with_target(false).try_init()
+    } else {
+        logs.json().flatten_event(true).with_current_span(false).try_init()
+    };
+}
+
+#[cfg(feature = "server")]
+pub use metrics::Metrics;
+
+#[cfg(feature = "server")]
+mod metrics {
+    use prometheus::core::Collector;
+    use prometheus::{
+        CounterVec, Encoder as _, Gauge, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+        Registry, TextEncoder,
+    };
+
+    use crate::domain::question::{Rubric, Split};
+    use crate::domain::submission::SubmissionState;
+
+    /// What happens to a submission in the end, as a label.
+    const OUTCOMES: [SubmissionState; 4] = [
+        SubmissionState::Scored,
+        SubmissionState::Incomplete,
+        SubmissionState::Cancelled,
+        SubmissionState::Failed,
+    ];
+
+    /// Every series of one process (contract 7).
+    pub struct Metrics {
+        registry: Registry,
+        /// Answered requests by method, route pattern and status.
+        pub http_requests: IntCounterVec,
+        /// Seconds from a request's head to its answer's head, by method and route pattern.
+        pub http_duration: HistogramVec,
+        /// Submissions that reached a final state, by split and state.
+        pub submissions: IntCounterVec,
+        /// Submissions by state; a server's, from the ledger.
+        pub submissions_in_state: IntGaugeVec,
+        /// Seconds from acceptance to the final state, by split.
+        pub submission_duration: HistogramVec,
+        /// Submissions that wait for a worker; a server's.
+        pub queue_depth: IntGauge,
+        /// Seconds that the longest waiting one has waited; a server's.
+        pub queue_oldest: Gauge,
+        /// Slices of work by kind (`grade`, `judge`) and outcome (`done`, `requeued`, `lost`, `failed`).
+        pub jobs: IntCounterVec,
+        /// Multiple-choice answers by dimension and outcome (`right`, `wrong`, `unparsed`, `missing`).
+        pub graded_answers: IntCounterVec,
+        /// Tries at the judge by model, rubric and outcome.
+        pub judge_requests: IntCounterVec,
+        /// Seconds of a try at the judge, by model and rubric.
+        pub judge_duration: HistogramVec,
+        /// Tokens by model and kind (`prompt`, `cached`, `completion`).
+        pub judge_tokens: IntCounterVec,
+        /// Dollars by model.
+        pub judge_cost: CounterVec,
+        /// Tries under way.
+        pub judge_in_flight: IntGauge,
+        /// Judgements that stood already, by rubric.
+        pub judge_reused: IntCounterVec,
+        /// 1 while the judge is given up for the moment.
+        pub judge_circuit_open: IntGauge,
+    }
+
+    impl Metrics {
+        /// Registers every series. `of_server` adds the gauges of the ledger.
+        ///
+        /// # Errors
+        /// Only when two series have one name, which a test would show.
+        pub fn new(of_server: bool) -> prometheus::Result<Metrics> {
+            let counters = |name: &str, help: &str, labels: &[&str]| {
+                IntCounterVec::new(Opts::new(name, help).namespace("secchi"), labels)
+            };
+            let seconds = |name: &str, help: &str, labels: &[&str], buckets: &[f64]| {
+                let opts = HistogramOpts::new(name, help).namespace("secchi").buckets(buckets.to_vec());
+                HistogramVec::new(opts, labels)
+            };
+            let gauge = |name: &str, help: &str| IntGauge::with_opts(Opts::new(name, help).namespace("secchi"));
+            let fast = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+            let slow = [0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0];
+            let call = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0];
+            let metrics = Metrics {
+                registry: Registry::new(),
+                http_requests: counters("http_requests_total", "Answered requests.", &["method", "route", "status"])?,
+                http_duration: seconds(
+                    "http_request_duration_seconds",
+                    "Time to answer a request.",
+                    &["method", "route"],
+                    &fast,
+                )?,
+                submissions: counters("submissions_total", "Submissions that ended.", &["split", "outcome"])?,
+                submissions_in_state: IntGaugeVec::new(
+                    Opts::new("submissions_in_state", "Submissions by state.").namespace("secchi"),
+                    &["state"],
+                )?,
+                submission_duration: seconds(
+                    "submission_duration_seconds",
+                    "Time from acceptance to the end.",
+                    &["split"],
+                    &slow,
+                )?,
+                queue_depth: gauge("queue_depth", "Submissions that wait for a worker.")?,
+                queue_oldest: Gauge::with_opts(
+                    Opts::new("queue_oldest_seconds", "Wait of the longest waiting submission.").namespace("secchi"),
+                )?,
+                jobs: counters("jobs_total", "Slices of work.", &["kind", "outcome"])?,
+                graded_answers: counters("graded_answers_total", "Graded answers.", &["dimension", "outcome"])?,
+                judge_requests: counters("judge_requests_total", "Tries at the judge.", &["model", "rubric", "outcome"])?,
+                judge_duration: seconds(
+                    "judge_request_duration_seconds",
+                    "Time of a try at the judge.",
+                    &["model", "rubric"],
+                    &call,
+                )?,
+                judge_tokens: counters("judge_tokens_total", "Tokens of the judge.", &["model", "kind"])?,
+                judge_cost: CounterVec::new(
+                    Opts::new("judge_cost_usd_total", "Dollars that the judge cost.").namespace("secchi"),
+                    &["model"],
+                )?,
+                judge_in_flight: gauge("judge_in_flight", "Tries at the judge under way.")?,
+                judge_reused: counters("judge_reused_total", "Judgements that stood already.", &["rubric"])?,
+                judge_circuit_open: gauge("judge_circuit_open", "1 while the judge is given up for the moment.")?,
+            };
+            metrics.register(of_server)?;
+            metrics.stand_at_zero(of_server);
+            Ok(metrics)
+        }
+
+        fn register(&self, of_server: bool) -> prometheus::Result<()> {
+            let build = IntGaugeVec::new(
+                Opts::new("build_info", "Always 1; the labels say what runs.").namespace("secchi"),
+                &["version"],
+            )?;
+            build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+            let mut series: Vec<Box<dyn Collector>> = vec![
+                Box::new(build),
+                Box::new(self.http_requests.clone()),
+                Box::new(self.http_duration.clone()),
+                Box::new(self.submissions.clone()),
+                Box::new(self.submission_duration.clone()),
+                Box::new(self.jobs.clone()),
+                Box::new(self.graded_answers.clone()),
+                Box::new(self.judge_requests.clone()),
+                Box::new(self.judge_duration.clone()),
+                Box::new(self.judge_tokens.clone()),
+                Box::new(self.judge_cost.clone()),
+                Box::new(self.judge_in_flight.clone()),
+                Box::new(self.judge_reused.clone()),
+                Box::new(self.judge_circuit_open.clone()),
+                Box::new(prometheus::process_collector::ProcessCollector::for_self()),
+            ];
+            if of_server {
+                series.push(Box::new(self.submissions_in_state.clone()));
+                series.push(Box::new(self.queue_depth.clone()));
+                series.push(Box::new(self.queue_oldest.clone()));
+            }
+            series.into_iter().try_for_each(|collector| self.registry.register(collector))
+        }
+
+        /// Makes the series whose labels are known beforehand stand from the start.
+        fn stand_at_zero(&self, of_server: bool) {
+            for split in [Split::Test, Split::Val] {
+                self.submission_duration.with_label_values(&[split.as_str()]);
+                for outcome in OUTCOMES {
+                    self.submissions.with_label_values(&[split.as_str(), outcome.as_str()]);
+                }
+            }
+            for kind in ["grade", "judge"] {
+                for outcome in ["done", "requeued", "lost", "failed"] {
+                    self.jobs.with_label_values(&[kind, outcome]);
+                }
+            }
+            for dimension in crate::domain::column::Column::PERCENT {
+                for outcome in ["right", "wrong", "unparsed", "missing"] {
+                    self.graded_answers.with_label_values(&[dimension.as_str(), outcome]);
+                }
+            }
+            for rubric in Rubric::ALL {
+                self.judge_reused.with_label_values(&[rubric.as_str()]);
+            }
+            if of_server {
+                for state in SubmissionState::ALL {
+                    self.submissions_in_state.with_label_values(&[state.as_str()]);
+                }
+            }
+        }
+
+        /// All series in Prometheus' text format.
+        ///
+        /// # Errors
+        /// Only when a series is malformed, which a test would show.
+        pub fn render(&self) -> prometheus::Result<Vec<u8>> {
+            let mut text = Vec::new();
+            TextEncoder::new().encode(&self.registry.gather(), &mut text)?;
+            Ok(text)
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! API keys and access tokens: how they are made, hashed and checked. Knows nothing of teams or requests.
+
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+/// What every API key begins with, so that a leaked one is recognised.
+pub const KEY_PREFIX: &str = "sk_secchi_";
+
+/// How long an access token is good.
+pub const TOKEN_TTL_S: i64 = 15 * 60;
+
+/// The shortest secret that signs tokens.
+const MIN_SECRET_BYTES: usize = 32;
+
+const SECRET_FILE: &str = "jwt-secret";
+const ISSUER: &str = "secchi";
+
+/// What can be wrong with the secret or a token.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// The secret is too short to be safe.
+    #[error("SECCHI_JWT_SECRET has {0} bytes; give {MIN_SECRET_BYTES} or more, such as from `openssl rand -hex 32`")]
+    ShortSecret(usize),
+    /// The secret's file cannot be read or made.
+    #[error("the token secret `{0}` cannot be kept: {1}")]
+    SecretFile(String, std::io::Error),
+    /// A token could not be signed.
+    #[error("a token could not be signed: {0}")]
+    Sign(jsonwebtoken::errors::Error),
+    /// A token is expired.
+    #[error("the token has expired")]
+    Expired,
+    /// A token is none of this installation's.
+    #[error("the token is not valid here")]
+    Invalid,
+}
+
+/// A new API key of 256 random bits.
+pub fn new_api_key() -> String {
+    format!("{KEY_PREFIX}{}", hex::encode(rand::random::<[u8; 32]>()))
+}
+
+/// The hash under which an API key is stored, in hex.
+pub fn hash_api_key(key: &str) -> String {
+    hex::encode(Sha256::digest(key))
+}
+
+/// Whether two hashes are equal, in a time that tells nothing of where they differ.
+pub fn hashes_equal(one: &str, other: &str) -> bool {
+    one.as_bytes().ct_eq(other.as_bytes()).into()
+}
+
+/// What an access token says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claims {
+    /// The API key's id that the token was exchanged for.
+    pub sub: String,
+    /// Who signed it.
+    pub iss: String,
+    /// The installation that it is for.
+    pub aud: String,
+    /// When it ends, in seconds since 1970.
+    pub exp: i64,
+    /// When it was signed, in seconds since 1970.
+    pub iat: i64,
+    /// The token's own id.
+    pub jti: String,
+}
+
+/// Signs and checks the tokens of one installation.
+#[derive(Clone)]
+pub struct Signer {
+    encoding: EncodingKey,
+    decoding: DecodingKey,
+    audience: String,
+}
+
+impl Signer {
+    /// A signer with the given secret, or with one that is made once and kept in the data folder.
+    ///
+    /// # Errors
+    /// When the secret is shorter than 32 bytes or cannot be kept.
+    pub fn new(secret: Option<&str>, data_dir: &Path, installation_id: &str) -> Result<Signer, TokenError> {
+        let secret = match secret {
+            Some(secret) if secret.len() < MIN_SECRET_BYTES => return Err(TokenError::ShortSecret(secret.len())),
+            Some(secret) => secret.to_owned(),
+            None => kept_secret(data_dir)?,
+        };
+        Ok(Signer {
+            encoding: EncodingKey::from_secret(secret.as_bytes()).map_err(TokenError::Sign)?,
+            decoding: DecodingKey::from_secret(secret.as_bytes()).map_err(TokenError::Sign)?,
+            audience: installation_id.to_owned(),
+        })
+    }
+
+    /// Signs a token for an API key, good for [`TOKEN_TTL_S`].
+    ///
+    /// # Errors
+    /// When the crypto back end refuses.
+    pub fn sign(&self, key_id: &str, now_ms: i64) -> Result<String, TokenError> {
+        let now_s = now_ms.div_euclid(1000);
+        let claims = Claims {
+            sub: key_id.to_owned(),
+            iss: ISSUER.to_owned(),
+            aud: self.audience.clone(),
+            exp: now_s + TOKEN_TTL_S,
+            iat: now_s,
+            jti: uuid::Uuid::now_v7().to_string(),
+        };
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.encoding).map_err(TokenError::Sign)
+    }
+
+    /// The id of the API key that a token was exchanged for.
+    ///
+    /// # Errors
+    /// When the token is expired or none of this installation's.
+    pub fn verify(&self, token: &str, now_ms: i64) -> Result<String, TokenError> {
+        let mut rules = Validation::new(Algorithm::HS256);
+        rules.set_issuer(&[ISSUER]);
+        rules.set_audience(&[&self.audience]);
+        rules.set_required_spec_claims(&["exp", "iss", "aud"]);
+        // The clock is handed in, so that expiry is checked below and not against the machine's.
+        rules.validate_exp = false;
+        let token = jsonwebtoken::decode::<Claims>(token, &self.decoding, &rules).map_err(|_| TokenError::Invalid)?;
+        if token.claims.exp <= now_ms.div_euclid(1000) {
+            return Err(TokenError::Expired);
+        }
+        Ok(token.claims.sub)
+    }
+}
+
+fn kept_secret(data_dir: &Path) -> Result<String, TokenError> {
+    let path = data_dir.join(SECRET_FILE);
+    let failed = |error| TokenError::SecretFile(path.display().to_string(), error);
+    std::fs::create_dir_all(data_dir).map_err(failed)?;
+    let opened = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    match opened {
+        Ok(mut file) => {
+            let secret = hex::encode(rand::random::<[u8; 32]>());
+            file.write_all(secret.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+            Ok(secret)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            let secret = std::fs::read_to_string(&path).map_err(failed)?;
+            if secret.len() < MIN_SECRET_BYTES {
+                return Err(TokenError::ShortSecret(secret.len()));
+            }
+            Ok(secret)
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "0123456789abcdef0123456789abcdef";
+    const NOW_MS: i64 = 1_796_000_000_000;
+
+    fn signer(secret: &str, installation: &str) -> Signer {
+        Signer::new(Some(secret), Path::new("."), installation).unwrap()
+    }
+
+    #[test]
+    fn a_token_names_its_key_until_it_expires() {
+        let signer = signer(SECRET, "here");
+        let token = signer.sign("key-1", NOW_MS).unwrap();
+        assert_eq!(signer.verify(&token, NOW_MS + 899_000).unwrap(), "key-1");
+        assert!(matches!(signer.verify(&token, NOW_MS + 900_000), Err(TokenError::Expired)));
+    }
+
+    #[test]
+    fn a_token_of_another_secret_installation_or_algorithm_is_refused() {
+        let here = signer(SECRET, "here");
+        let foreign = [
+            signer("another secret of thirty-two byte", "here").sign("k", NOW_MS).unwrap(),
+            signer(SECRET, "there").sign("k", NOW_MS).unwrap(),
+            // {"alg":"none"} with this installation's claims and no signature.
+            format!("eyJhbGciOiJub25lIn0.{}.", here.sign("k", NOW_MS).unwrap().split('.').nth(1).unwrap()),
+        ];
+        for token in foreign {
+            assert!(matches!(here.verify(&token, NOW_MS), Err(TokenError::Invalid)), "{token}");
+        }
+    }
+
+    #[test]
+    fn a_short_secret_is_refused() {
+        assert!(matches!(Signer::new(Some("short"), Path::new("."), "i"), Err(TokenError::ShortSecret(5))));
+    }
+}
