@@ -17,7 +17,12 @@ const DEFAULT_FILE: &str = "secchi.toml";
 #[command(next_help_heading = "Storage")]
 pub struct StoreSettings {
     /// `sqlite://PATH` or `postgres://…`
-    #[arg(long, env = "SECCHI_DATABASE_URL", default_value = "sqlite://data/secchi.db", hide_env_values = true)]
+    #[arg(
+        long,
+        env = "SECCHI_DATABASE_URL",
+        default_value = "sqlite://data/secchi.db",
+        hide_env_values = true
+    )]
     pub database_url: String,
     /// Folder of secrets and caches
     #[arg(long, env = "SECCHI_DATA_DIR", default_value = "./data")]
@@ -152,11 +157,11 @@ pub fn with_file(command: Command, file: Option<&Path>) -> Result<Command, Confi
         None => return Ok(command),
     };
     let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Read(path.to_owned(), error))?;
-    let table: toml::Table =
-        text.parse().map_err(|error| ConfigError::Syntax(path.to_owned(), error))?;
+    let table: toml::Table = text.parse().map_err(|error| ConfigError::Syntax(path.to_owned(), error))?;
     let mut values = Vec::new();
     for (key, value) in table {
-        let text = setting_text(&value).ok_or_else(|| ConfigError::WrongType(path.to_owned(), key.clone()))?;
+        let text =
+            setting_text(&value).ok_or_else(|| ConfigError::WrongType(path.to_owned(), key.clone()))?;
         values.push((format!("{PREFIX}{}", key.to_uppercase()), key, text));
     }
     for (variable, key, _) in &values {
@@ -164,7 +169,9 @@ pub fn with_file(command: Command, file: Option<&Path>) -> Result<Command, Confi
             return Err(ConfigError::UnknownKey(path.to_owned(), key.clone()));
         }
     }
-    Ok(values.into_iter().fold(command, |command, (variable, _, text)| set_default(command, &variable, &text)))
+    Ok(values
+        .into_iter()
+        .fold(command, |command, (variable, _, text)| set_default(command, &variable, &text)))
 }
 
 /// The file that `--config` names among the arguments of this process; known before they are parsed, since the file

@@ -2,11 +2,18 @@
 
 #[cfg(feature = "server")]
 pub mod accounts;
+#[cfg(feature = "server")]
+pub mod app;
+pub mod benchmark;
+pub mod cli;
+pub mod client;
 pub mod clock;
 pub mod config;
 pub mod domain;
 #[cfg(feature = "server")]
 pub mod evaluation;
+#[cfg(feature = "server")]
+pub mod http;
 pub mod judge;
 #[cfg(feature = "server")]
 pub mod limiter;
@@ -19,3 +26,7 @@ pub mod store;
 pub mod telemetry;
 #[cfg(feature = "server")]
 pub mod tokens;
+#[cfg(feature = "server")]
+pub mod web;
+#[cfg(feature = "server")]
+pub mod worker;

@@ -35,8 +35,8 @@ impl HttpLimiter {
     /// A limiter of so many requests a minute; none for 0.
     pub fn new(per_minute: u32) -> Option<HttpLimiter> {
         let per_minute = NonZeroU32::new(per_minute)?;
-        let buckets = RateLimiter::keyed(Quota::per_minute(per_minute))
-            .with_middleware::<StateInformationMiddleware>();
+        let buckets =
+            RateLimiter::keyed(Quota::per_minute(per_minute)).with_middleware::<StateInformationMiddleware>();
         Some(HttpLimiter { buckets, per_minute })
     }
 

@@ -23,8 +23,8 @@ pub use metrics::Metrics;
 mod metrics {
     use prometheus::core::Collector;
     use prometheus::{
-        CounterVec, Encoder as _, Gauge, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-        Registry, TextEncoder,
+        CounterVec, Encoder as _, Gauge, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec,
+        Opts, Registry, TextEncoder,
     };
 
     use crate::domain::question::{Rubric, Split};
@@ -88,13 +88,18 @@ mod metrics {
                 let opts = HistogramOpts::new(name, help).namespace("secchi").buckets(buckets.to_vec());
                 HistogramVec::new(opts, labels)
             };
-            let gauge = |name: &str, help: &str| IntGauge::with_opts(Opts::new(name, help).namespace("secchi"));
+            let gauge =
+                |name: &str, help: &str| IntGauge::with_opts(Opts::new(name, help).namespace("secchi"));
             let fast = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
             let slow = [0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0];
             let call = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0];
             let metrics = Metrics {
                 registry: Registry::new(),
-                http_requests: counters("http_requests_total", "Answered requests.", &["method", "route", "status"])?,
+                http_requests: counters(
+                    "http_requests_total",
+                    "Answered requests.",
+                    &["method", "route", "status"],
+                )?,
                 http_duration: seconds(
                     "http_request_duration_seconds",
                     "Time to answer a request.",
@@ -114,11 +119,20 @@ mod metrics {
                 )?,
                 queue_depth: gauge("queue_depth", "Submissions that wait for a worker.")?,
                 queue_oldest: Gauge::with_opts(
-                    Opts::new("queue_oldest_seconds", "Wait of the longest waiting submission.").namespace("secchi"),
+                    Opts::new("queue_oldest_seconds", "Wait of the longest waiting submission.")
+                        .namespace("secchi"),
                 )?,
                 jobs: counters("jobs_total", "Slices of work.", &["kind", "outcome"])?,
-                graded_answers: counters("graded_answers_total", "Graded answers.", &["dimension", "outcome"])?,
-                judge_requests: counters("judge_requests_total", "Tries at the judge.", &["model", "rubric", "outcome"])?,
+                graded_answers: counters(
+                    "graded_answers_total",
+                    "Graded answers.",
+                    &["dimension", "outcome"],
+                )?,
+                judge_requests: counters(
+                    "judge_requests_total",
+                    "Tries at the judge.",
+                    &["model", "rubric", "outcome"],
+                )?,
                 judge_duration: seconds(
                     "judge_request_duration_seconds",
                     "Time of a try at the judge.",
@@ -132,7 +146,10 @@ mod metrics {
                 )?,
                 judge_in_flight: gauge("judge_in_flight", "Tries at the judge under way.")?,
                 judge_reused: counters("judge_reused_total", "Judgements that stood already.", &["rubric"])?,
-                judge_circuit_open: gauge("judge_circuit_open", "1 while the judge is given up for the moment.")?,
+                judge_circuit_open: gauge(
+                    "judge_circuit_open",
+                    "1 while the judge is given up for the moment.",
+                )?,
             };
             metrics.register(of_server)?;
             metrics.stand_at_zero(of_server);

@@ -25,7 +25,9 @@ const ISSUER: &str = "secchi";
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The secret is too short to be safe.
-    #[error("SECCHI_JWT_SECRET has {0} bytes; give {MIN_SECRET_BYTES} or more, such as from `openssl rand -hex 32`")]
+    #[error(
+        "SECCHI_JWT_SECRET has {0} bytes; give {MIN_SECRET_BYTES} or more, such as from `openssl rand -hex 32`"
+    )]
     ShortSecret(usize),
     /// The secret's file cannot be read or made.
     #[error("the token secret `{0}` cannot be kept: {1}")]
@@ -88,7 +90,9 @@ impl Signer {
     /// When the secret is shorter than 32 bytes or cannot be kept.
     pub fn new(secret: Option<&str>, data_dir: &Path, installation_id: &str) -> Result<Signer, TokenError> {
         let secret = match secret {
-            Some(secret) if secret.len() < MIN_SECRET_BYTES => return Err(TokenError::ShortSecret(secret.len())),
+            Some(secret) if secret.len() < MIN_SECRET_BYTES => {
+                return Err(TokenError::ShortSecret(secret.len()));
+            }
             Some(secret) => secret.to_owned(),
             None => kept_secret(data_dir)?,
         };
@@ -113,7 +117,8 @@ impl Signer {
             iat: now_s,
             jti: uuid::Uuid::now_v7().to_string(),
         };
-        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.encoding).map_err(TokenError::Sign)
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.encoding)
+            .map_err(TokenError::Sign)
     }
 
     /// The id of the API key that a token was exchanged for.
@@ -127,7 +132,8 @@ impl Signer {
         rules.set_required_spec_claims(&["exp", "iss", "aud"]);
         // The clock is handed in, so that expiry is checked below and not against the machine's.
         rules.validate_exp = false;
-        let token = jsonwebtoken::decode::<Claims>(token, &self.decoding, &rules).map_err(|_| TokenError::Invalid)?;
+        let token =
+            jsonwebtoken::decode::<Claims>(token, &self.decoding, &rules).map_err(|_| TokenError::Invalid)?;
         if token.claims.exp <= now_ms.div_euclid(1000) {
             return Err(TokenError::Expired);
         }

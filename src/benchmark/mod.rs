@@ -1,6 +1,8 @@
-//! Releases of the benchmark: reading and checking their files. Knows nothing of submissions.
+//! Releases of the benchmark: reading, checking and importing their files. Knows nothing of submissions.
 
 pub mod cameras;
+#[cfg(feature = "server")]
+pub mod import;
 mod record;
 pub mod release;
 pub mod summary;

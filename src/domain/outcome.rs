@@ -34,6 +34,8 @@ text_enum! {
         ContentFilter = "content_filter",
         TooLong = "too_long",
         Rejected = "rejected",
+        /// The judge failed at this answer, again and again, while it judged others.
+        Unavailable = "unavailable",
     }
 }
 

@@ -127,7 +127,10 @@ impl Metadata {
         }
         match self.parameters_b {
             None if self.access == Access::Open => {
-                fault("parameters_b", "is required where `access` is `open`; give billions of parameters".into());
+                fault(
+                    "parameters_b",
+                    "is required where `access` is `open`; give billions of parameters".into(),
+                );
             }
             Some(billions) if !(billions.is_finite() && billions > 0.0) => {
                 fault("parameters_b", "must be a number above 0, in billions of parameters".into());

@@ -42,7 +42,9 @@ pub fn grade(release: &GradingRelease, answers: &[Option<String>]) -> Graded {
                 Outcome::Choice { choice, correct: choice.letter == Some(*letter) }
             }
             // A missing answer, or one without a word, makes no false claim either: it is worth nothing.
-            Grading::Judged { .. } if answer.is_none_or(judge::is_wordless) => Outcome::Rubric { scores: [0; 3] },
+            Grading::Judged { .. } if answer.is_none_or(judge::is_wordless) => {
+                Outcome::Rubric { scores: [0; 3] }
+            }
             Grading::Judged { .. } => Outcome::Pending,
         };
         graded.outcomes.push(outcome);
@@ -69,7 +71,8 @@ impl Graded {
     pub fn count(&self, release: &GradingRelease, answers: &[Option<String>], metrics: &Metrics) {
         let mut counts = [[0_u64; OUTCOMES.len()]; Column::PERCENT.len()];
         for (place, (grading, outcome)) in release.gradings.iter().zip(&self.outcomes).enumerate() {
-            let (Grading::Choice { dimension, .. }, Outcome::Choice { choice, correct }) = (grading, outcome) else {
+            let (Grading::Choice { dimension, .. }, Outcome::Choice { choice, correct }) = (grading, outcome)
+            else {
                 continue;
             };
             let kind = match (answers.get(place), choice.letter) {

@@ -99,7 +99,10 @@ where
         .read(move |connection| quota(connection, &settings, &upload.team_id, split, now_ms))
         .await;
     Ok(DryRun {
-        coverage: DryCoverage { questions: read.predictions.answers.len(), answered: read.predictions.answered },
+        coverage: DryCoverage {
+            questions: read.predictions.answers.len(),
+            answered: read.predictions.answered,
+        },
         warnings: read.predictions.warnings,
         quota: left?,
     })

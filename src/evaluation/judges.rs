@@ -96,7 +96,12 @@ impl Judges {
 
     /// A judge that a test hands in.
     pub fn given(judge: Arc<dyn Judge>, max_concurrency: usize) -> Judges {
-        Judges { source: Source::Given(judge), prices: Prices::default(), max_concurrency, built: Mutex::default() }
+        Judges {
+            source: Source::Given(judge),
+            prices: Prices::default(),
+            max_concurrency,
+            built: Mutex::default(),
+        }
     }
 
     /// How many answers are asked about at once.
@@ -199,9 +204,11 @@ fn observe(metrics: &Metrics, prices: Prices, report: &CallReport) {
     metrics.judge_requests.with_label_values(&[model, rubric, report.outcome()]).inc();
     metrics.judge_duration.with_label_values(&[model, rubric]).observe(report.duration.as_secs_f64());
     let usage = report.usage;
-    for (kind, count) in
-        [("prompt", usage.prompt_tokens), ("cached", usage.cached_tokens), ("completion", usage.completion_tokens)]
-    {
+    for (kind, count) in [
+        ("prompt", usage.prompt_tokens),
+        ("cached", usage.cached_tokens),
+        ("completion", usage.completion_tokens),
+    ] {
         metrics.judge_tokens.with_label_values(&[model, kind]).inc_by(count);
     }
     metrics.judge_cost.with_label_values(&[model]).inc_by(prices.cost_usd(usage));

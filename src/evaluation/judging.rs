@@ -13,7 +13,7 @@ use crate::domain::instant;
 use crate::domain::outcome::{FailureReason, Outcome};
 use crate::domain::question::Rubric;
 use crate::domain::submission::PausedFor;
-use crate::judge::{self, Failure, Item, ItemReason, Judge, Verdict};
+use crate::judge::{self, Failure, Item, ItemReason, Judge, PauseCause, Verdict};
 use crate::store::judgements::{self, JudgementRow, SpendRow};
 use crate::store::leases::{Lease, confirm_lease};
 use crate::store::submissions::{self, Progress, Submission};
@@ -26,6 +26,9 @@ use super::work::WorkError;
 
 /// Calls after which a submission lets others pass, if any wait.
 const SLICE_CALLS: usize = 200;
+
+/// Answers in a row that the judge does not score, however often it is asked, before it counts as out of reach.
+const OUTAGE_STREAK: usize = 5;
 
 /// How long calls under way may take when the process is asked to stop.
 const STOP_GRACE: Duration = Duration::from_secs(6);
@@ -76,7 +79,15 @@ pub async fn judge_slice(
     outcomes: &mut [Outcome],
     stopping: &mut watch::Receiver<bool>,
 ) -> Result<SliceEnd, WorkError> {
-    let mut ledger = Ledger { evaluation, work, outcomes, progress: work.submission.progress, unsaved: Vec::new() };
+    let mut ledger = Ledger {
+        evaluation,
+        work,
+        outcomes,
+        progress: work.submission.progress,
+        unsaved: Vec::new(),
+        successes: 0,
+        streak: Vec::new(),
+    };
     let pending = ledger.reuse(pending(work, ledger.outcomes)).await?;
     if pending.is_empty() {
         return Ok(SliceEnd::Complete);
@@ -110,14 +121,14 @@ async fn ask(
             let Some(pending) = waiting.next() else { break };
             calls.spawn(call(judge.clone(), ledger.work.release.clone(), pending));
             asked += 1;
-            if asked % SLICE_CALLS == 0 && evaluation.queue.depth().await.is_ok_and(|depth| depth.waiting > 0) {
+            if asked % SLICE_CALLS == 0 && evaluation.queue.depth().await.is_ok_and(|depth| depth.waiting > 0)
+            {
                 end = SliceEnd::Yielded;
             }
         }
-        evaluation.metrics.judge_in_flight.set(i64::try_from(judge.in_flight()).unwrap_or(i64::MAX));
         let next = tokio::select! {
             next = calls.join_next() => next,
-            _ = stopping.wait_for(|stop| *stop) => {
+            () = stopped(stopping) => {
                 finish_calls(ledger, &mut calls).await?;
                 return Ok(SliceEnd::Yielded);
             }
@@ -132,9 +143,20 @@ async fn ask(
         }
         ledger.flush().await?;
     }
-    // An answer that was handed back without a number is still pending.
-    let left = waiting.next().is_some() || ledger.outcomes.contains(&Outcome::Pending);
-    Ok(if left || end == SliceEnd::Complete { end } else { SliceEnd::Complete })
+    if end == SliceEnd::Complete && ledger.settle_streak() {
+        ledger.flush().await?;
+    }
+    let left = ledger.outcomes.contains(&Outcome::Pending);
+    Ok(match end {
+        SliceEnd::Complete if left => SliceEnd::Paused(PausedFor::JudgeUnavailable),
+        SliceEnd::Complete | SliceEnd::Yielded if !left => SliceEnd::Complete,
+        end => end,
+    })
+}
+
+/// Waits until the process is asked to stop, or is about to end.
+async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    let _or_the_sender_is_gone = stopping.wait_for(|stop| *stop).await.is_ok();
 }
 
 /// Waits a little for the calls under way, and gives up those that take longer.
@@ -147,7 +169,10 @@ async fn finish_calls(ledger: &mut Ledger<'_>, calls: &mut JoinSet<Judged>) -> R
             }
             Ok(None) => break,
             Err(_) => {
-                tracing::warn!(submission = ledger.work.submission.id, "calls to the judge were given up to stop in time");
+                tracing::warn!(
+                    submission = ledger.work.submission.id,
+                    "calls to the judge were given up to stop in time"
+                );
                 break;
             }
         }
@@ -167,7 +192,8 @@ async fn call(judge: Arc<dyn Judge>, release: Arc<GradingRelease>, pending: Pend
 }
 
 fn item<'a>(release: &'a GradingRelease, pending: &'a Pending) -> Option<Item<'a>> {
-    let Grading::Judged { rubric, question, reference, evidence } = release.gradings.get(pending.place)? else {
+    let Grading::Judged { rubric, question, reference, evidence } = release.gradings.get(pending.place)?
+    else {
         return None;
     };
     let question_id = release.question_ids.get(pending.place)?;
@@ -195,6 +221,10 @@ struct Ledger<'a> {
     outcomes: &'a mut [Outcome],
     progress: Progress,
     unsaved: Vec<(Rubric, JudgementRow)>,
+    /// Answers that this slice's calls have scored.
+    successes: usize,
+    /// Answers that the judge failed at since it last scored one.
+    streak: Vec<usize>,
 }
 
 impl Ledger<'_> {
@@ -234,6 +264,8 @@ impl Ledger<'_> {
             Ok(verdict) => {
                 self.outcomes[pending.place] = Outcome::Rubric { scores: verdict.scores };
                 self.progress.judged += 1;
+                self.successes += 1;
+                self.settle_streak();
                 self.unsaved.push((pending.rubric, self.row(&pending, question_id, verdict)));
                 None
             }
@@ -244,10 +276,25 @@ impl Ledger<'_> {
                 None
             }
             Err(Failure::Pause { cause, detail }) => {
-                tracing::error!(submission = self.work.submission.id, %cause, detail, "judging pauses");
-                Some(PausedFor::JudgeUnavailable)
+                tracing::error!(submission = self.work.submission.id, question_id, %cause, detail, "no judgement");
+                self.streak.push(pending.place);
+                let outage = cause != PauseCause::Unavailable || self.streak.len() >= OUTAGE_STREAK;
+                outage.then_some(PausedFor::JudgeUnavailable)
             }
         }
+    }
+
+    /// Takes the answers that the judge failed at, while it scored others, for those answers' own failure; says
+    /// whether there were any.
+    fn settle_streak(&mut self) -> bool {
+        if self.successes == 0 || self.streak.is_empty() {
+            return false;
+        }
+        for place in self.streak.drain(..) {
+            self.outcomes[place] = Outcome::Failed(FailureReason::Unavailable);
+            self.progress.failed += 1;
+        }
+        true
     }
 
     fn row(&self, pending: &Pending, question_id: &str, verdict: Verdict) -> JudgementRow {
@@ -271,7 +318,8 @@ impl Ledger<'_> {
     /// Stores what is new. Judgements are paid for and stay even if the lease was lost; the rest does not.
     async fn flush(&mut self) -> Result<(), WorkError> {
         let unsaved = std::mem::take(&mut self.unsaved);
-        let (spend, rows) = (self.spend(&unsaved), unsaved.into_iter().map(|(_, row)| row).collect::<Vec<_>>());
+        let (spend, rows) =
+            (self.spend(&unsaved), unsaved.into_iter().map(|(_, row)| row).collect::<Vec<_>>());
         let outcomes = self.outcomes.to_vec();
         let (lease, progress) = (self.work.lease.clone(), self.progress);
         let configuration_id = self.work.configuration_id.to_owned();

@@ -55,7 +55,11 @@ pub struct SubmissionChange {
 ///
 /// # Errors
 /// When there is none.
-pub async fn own_submission(evaluation: &Evaluation, team_id: &str, id: &str) -> Result<Submission, LifecycleError> {
+pub async fn own_submission(
+    evaluation: &Evaluation,
+    team_id: &str,
+    id: &str,
+) -> Result<Submission, LifecycleError> {
     let (owner, id) = (team_id.to_owned(), id.to_owned());
     evaluation.store.read(move |connection| owned(connection, Some(&owner), &id)).await
 }
@@ -233,7 +237,11 @@ fn reopen_failed(connection: &mut DbConnection, submission: &Submission) -> Resu
     submissions::update_progress(connection, &submission.id, progress)
 }
 
-fn owned(connection: &mut DbConnection, team_id: Option<&str>, id: &str) -> Result<Submission, LifecycleError> {
+fn owned(
+    connection: &mut DbConnection,
+    team_id: Option<&str>,
+    id: &str,
+) -> Result<Submission, LifecycleError> {
     let found = submissions::find_submission(connection, id)?;
     found
         .filter(|submission| team_id.is_none_or(|team_id| submission.team_id == team_id))

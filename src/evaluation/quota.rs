@@ -25,6 +25,8 @@ pub struct Quota {
     pub left: i64,
     /// When the day's count starts anew, RFC 3339 in UTC.
     pub resets_at: String,
+    /// Seconds until then.
+    pub resets_in_s: u64,
 }
 
 impl Quota {
@@ -52,6 +54,8 @@ pub fn quota(
     let per_day = i64::from(per_day);
     let (used_today, used_total) = load_used(connection, team_id, split, &instant::day(now_ms))?;
     let left = total.map_or(i64::MAX, |total| total - used_total).min(per_day - used_today).max(0);
-    let resets_at = instant::rfc3339(instant::next_day_ms(now_ms));
-    Ok(Quota { split, per_day, used_today, total, used_total, left, resets_at })
+    let next_day_ms = instant::next_day_ms(now_ms);
+    let resets_in_s = u64::try_from((next_day_ms - now_ms).div_euclid(1000)).unwrap_or_default();
+    let resets_at = instant::rfc3339(next_day_ms);
+    Ok(Quota { split, per_day, used_today, total, used_total, left, resets_at, resets_in_s })
 }

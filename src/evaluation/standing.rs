@@ -17,6 +17,8 @@ use crate::store::scores::{Score, StandingRow, load_standing};
 use crate::store::submissions::load_scored_times;
 use crate::store::{DbConnection, StoreError};
 
+use super::board_query::{BoardQuery, Sort};
+
 /// A column of the leaderboard.
 #[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
 pub struct ColumnHead {
@@ -147,45 +149,6 @@ pub struct Leaderboard {
     pub groups: Vec<GroupAverages>,
 }
 
-/// By which column rows are sorted, and which way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Sort {
-    /// The column.
-    pub column: Column,
-    /// Whether the highest value comes first.
-    pub descending: bool,
-}
-
-impl Sort {
-    /// What is sorted by unless said otherwise.
-    pub const DEFAULT: Sort = Sort { column: Column::Mcq, descending: true };
-
-    /// Reads a column's id, `-` in front for descending.
-    pub fn parse(text: &str) -> Option<Sort> {
-        let (id, descending) = text.strip_prefix('-').map_or((text, false), |id| (id, true));
-        Some(Sort { column: Column::parse(id)?, descending })
-    }
-}
-
-impl std::fmt::Display for Sort {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}{}", if self.descending { "-" } else { "" }, self.column)
-    }
-}
-
-/// Which rows a board shows, and in what order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct BoardQuery {
-    /// The split.
-    pub split: Split,
-    /// The order.
-    pub sort: Sort,
-    /// Only this group.
-    pub group: Option<Group>,
-    /// All of a team's submissions of a model instead of the newest.
-    pub all: bool,
-}
-
 /// The leaderboard as it stands in the database.
 ///
 /// # Errors
@@ -287,7 +250,13 @@ fn groups(rows: &[Row]) -> Vec<GroupAverages> {
         let averages = ranking::averages(&of_group);
         let change = ranking::change(&averages);
         let none = BTreeMap::new();
-        GroupAverages { group: *group, averages, change, reported_averages: none, reported_change: BTreeMap::new() }
+        GroupAverages {
+            group: *group,
+            averages,
+            change,
+            reported_averages: none,
+            reported_change: BTreeMap::new(),
+        }
     };
     Group::ALL.iter().map(average).collect()
 }

@@ -117,7 +117,8 @@ async fn slice(
 ) -> Result<&'static str, WorkError> {
     let release = evaluation.catalogue.release(&evaluation.store, &submission.release_id).await?;
     let id = submission.id.clone();
-    let blob = evaluation.store.read(move |connection| submissions::load_predictions(connection, &id)).await?;
+    let blob =
+        evaluation.store.read(move |connection| submissions::load_predictions(connection, &id)).await?;
     let answers = unpack(&blob).map_err(WorkError::Answers)?;
     let (submission, configuration_id, mut outcomes) = match graded(evaluation, &submission).await? {
         Some((configuration_id, outcomes)) => (submission, configuration_id, outcomes),
@@ -256,7 +257,11 @@ async fn put_back(
 
 /// Ends a submission that fails again and again; the charge is given back.
 async fn park(evaluation: &Evaluation, lease: &Lease, submission: &Submission) -> Result<(), WorkError> {
-    tracing::error!(submission = submission.id, attempts = lease.attempts, "parked: it fails again and again");
+    tracing::error!(
+        submission = submission.id,
+        attempts = lease.attempts,
+        "parked: it fails again and again"
+    );
     let (held, parked) = (lease.clone(), submission.clone());
     fenced(evaluation, lease, move |connection, id, now_ms| {
         let from = [SubmissionState::Queued, SubmissionState::Grading, SubmissionState::Judging];
@@ -291,8 +296,10 @@ async fn heartbeat(evaluation: &Evaluation, lease: &Lease) -> WorkError {
     loop {
         tokio::time::sleep(HEARTBEAT).await;
         let (held, now_ms) = (lease.clone(), evaluation.clock.now_ms());
-        let renewed: Result<bool, StoreError> =
-            evaluation.store.write(move |connection| renew_lease(connection, &held, now_ms, LEASE_TTL_MS)).await;
+        let renewed: Result<bool, StoreError> = evaluation
+            .store
+            .write(move |connection| renew_lease(connection, &held, now_ms, LEASE_TTL_MS))
+            .await;
         match renewed {
             Ok(true) => {}
             Ok(false) => return WorkError::LeaseLost,
@@ -334,7 +341,8 @@ pub async fn reconcile(evaluation: &Evaluation, owner: &str) -> Result<usize, St
     let lost: Result<Vec<(String, String)>, StoreError> = evaluation
         .store
         .write(move |connection| {
-            let Some(lease) = claim_lease(connection, leases::RECONCILER, &claimant, now_ms, LEASE_TTL_MS)? else {
+            let Some(lease) = claim_lease(connection, leases::RECONCILER, &claimant, now_ms, LEASE_TTL_MS)?
+            else {
                 return Ok(Vec::new());
             };
             let lost = leases::load_unleased(connection, now_ms)?;

@@ -1,5 +1,5 @@
-//! Undoing one layer of gzip or zstd within fixed bounds, and what ends the reading of a file early. Knows nothing of
-//! what the bytes mean.
+//! Undoing one layer of gzip or zstd within fixed bounds, and what ends the reading of a file early. Knows
+//! nothing of what the bytes mean.
 
 use std::io::{self, BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
 
@@ -9,7 +9,8 @@ use super::report::Place;
 use super::wording;
 use crate::domain::fault::{Fault, FaultCode};
 
-/// 8 MiB, the window that every zstd decoder should support (RFC 8878, 3.1.1.1.2); no level up to 19 asks for more.
+/// 8 MiB, the window that every zstd decoder should support (RFC 8878, 3.1.1.1.2); no level up to 19 asks for
+/// more.
 const ZSTD_MAX_WINDOW_LOG: u32 = 23;
 const BUFFER_BYTES: usize = 64 * 1024;
 

@@ -1,4 +1,5 @@
-//! One JSON document: a list of records, or an object of answers by question id. It is held whole, its parts are not.
+//! One JSON document: a list of records, or an object of answers by question id. It is held whole, its parts
+//! are not.
 
 use std::io::{self, BufRead};
 
@@ -17,8 +18,8 @@ pub(super) fn read(mut text: impl BufRead, first_line: u64, report: &mut Report)
     match str::from_utf8(&bytes) {
         Ok(text) => read_text(Stretch { text, line: first_line, column: 1 }, report),
         Err(error) => report.fault(|| {
-            let text = String::from_utf8_lossy(&bytes);
-            let at = Stretch { text: &text, line: first_line, column: 1 }.skip(error.valid_up_to());
+            let text = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+            let at = Stretch { text, line: first_line, column: 1 }.skip(text.len());
             let place = Place { column: Some(at.column), ..Place::line(at.line) };
             place.fault(FaultCode::NotUtf8, wording::not_utf8(&bytes, error))
         }),

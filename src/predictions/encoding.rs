@@ -8,7 +8,8 @@ const CHUNK_BYTES: u64 = 16 * 1024;
 /// Stands for what cannot be decoded: no UTF-8 text holds this byte, so the line that does is reported.
 const UNDECODABLE: u8 = 0xff;
 
-/// The text without its byte-order mark, as UTF-8 if the mark says UTF-16; whether it is valid is not checked here.
+/// The text without its byte-order mark, as UTF-8 if the mark says UTF-16; whether it is valid is not checked
+/// here.
 pub(super) fn to_utf8<'a>(bytes: Box<dyn BufRead + 'a>) -> io::Result<Box<dyn BufRead + 'a>> {
     let (start, mut bytes) = peek(bytes, 3)?;
     let unit: fn([u8; 2]) -> u16 = match start[..] {

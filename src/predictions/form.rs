@@ -1,4 +1,5 @@
-//! Recognising a file's format by how its text begins, never by its name. Knows nothing of records beyond their names.
+//! Recognising a file's format by how its text begins, never by its name. Knows nothing of records beyond
+//! their names.
 
 use std::io::{self, BufRead};
 
@@ -92,8 +93,8 @@ fn form_of(head: &[u8], is_all: bool) -> Form {
     }
 }
 
-/// Whether a text begins with an object that has a record's fields; otherwise its names are question ids. The object may
-/// be cut off or malformed.
+/// Whether a text begins with an object that has a record's fields; otherwise its names are question ids. The
+/// object may be cut off or malformed.
 fn is_record(text: &str) -> bool {
     let mut found = false;
     // What is wrong with the text is reported when it is read.

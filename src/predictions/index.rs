@@ -18,7 +18,8 @@ pub struct QuestionIndex {
 }
 
 impl QuestionIndex {
-    /// Indexes the questions of `split` in the order given; `others` are the ids of the other splits. Ids are kept in NFC.
+    /// Indexes the questions of `split` in the order given; `others` are the ids of the other splits. Ids are
+    /// kept in NFC.
     pub fn new(
         split: Split,
         questions: impl IntoIterator<Item = (String, QuestionFormat)>,

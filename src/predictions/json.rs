@@ -37,8 +37,8 @@ impl<'a> Stretch<'a> {
     }
 }
 
-/// Gives each member of an object, or each element of a list (without a name), to `visit`, in order. A member whose value
-/// is malformed is given without it before the error.
+/// Gives each member of an object, or each element of a list (without a name), to `visit`, in order. A member
+/// whose value is malformed is given without it before the error.
 pub(super) fn walk<'a, F>(text: &'a str, visit: F) -> serde_json::Result<()>
 where
     F: FnMut(Option<String>, Option<&'a RawValue>),

@@ -72,3 +72,35 @@ impl<R: BufRead> Lines<R> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lengths(text: &[u8], skip_blank: bool) -> Vec<(u64, Option<usize>)> {
+        let mut lines = Lines::new(text, 1);
+        let mut found = Vec::new();
+        while let Some(line) = lines.next(skip_blank).unwrap() {
+            found.push(match line {
+                Line::Text(number, text) => (number, Some(text.len())),
+                Line::NotUtf8(number, ..) | Line::TooLong(number) => (number, None),
+            });
+        }
+        found
+    }
+
+    #[test]
+    fn a_line_ends_with_lf_or_crlf_or_the_file() {
+        assert_eq!(lengths(b"a\r\n\n b\nc", true), [(1, Some(1)), (3, Some(2)), (4, Some(1))]);
+        assert_eq!(lengths(b"a\n\nb\n", false), [(1, Some(1)), (2, Some(0)), (3, Some(1))]);
+    }
+
+    #[test]
+    fn a_line_of_exactly_the_limit_is_read() {
+        for end in ["", "\n", "\nb"] {
+            let line = |length| "a".repeat(length) + end;
+            assert_eq!(lengths(line(MAX_RECORD_BYTES).as_bytes(), true)[0], (1, Some(MAX_RECORD_BYTES)));
+            assert_eq!(lengths(line(MAX_RECORD_BYTES + 1).as_bytes(), true)[0], (1, None));
+        }
+    }
+}

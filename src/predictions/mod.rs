@@ -1,5 +1,5 @@
-//! Reading an answer file into answers by question, with every fault reported at once. Knows nothing of keys, of how
-//! answers are graded, or of where the bytes come from.
+//! Reading an answer file into answers by question, with every fault reported at once. Knows nothing of keys,
+//! of how answers are graded, or of where the bytes come from.
 
 mod decompress;
 mod document;

@@ -39,8 +39,8 @@ pub(super) struct Record<'a> {
 struct Fields<'a> {
     values: [Option<&'a RawValue>; FIELD_NAMES.len()],
     twice: Option<(&'static str, &'a RawValue)>,
-    extra: Vec<String>,
     extra_count: u64,
+    first_extra: Option<String>,
     unfinished: Option<String>,
 }
 
@@ -55,13 +55,13 @@ impl<'a> Fields<'a> {
                 self.twice.get_or_insert((FIELD_NAMES[known], value));
             }
             Some(_) => {}
-            None => {
-                self.extra_count += 1;
-                if self.extra.is_empty() {
-                    self.extra.push(name.clone());
-                }
-            }
+            None => self.add_extra(name),
         }
+    }
+
+    fn add_extra(&mut self, name: &str) {
+        self.extra_count += 1;
+        self.first_extra.get_or_insert_with(|| name.to_owned());
     }
 
     fn question_id(&self) -> Option<String> {
@@ -70,13 +70,12 @@ impl<'a> Fields<'a> {
 
     /// The answer under the name that is preferred; other answers are fields that are not read.
     fn answer(&mut self) -> Option<(&'static str, &'a RawValue)> {
-        let mut found =
-            self.values.iter().zip(FIELD_NAMES).skip(1).filter_map(|(value, name)| Some((name, (*value)?)));
-        let answer = found.next();
-        for (name, _) in found {
-            self.extra_count += 1;
-            if self.extra.is_empty() {
-                self.extra.push(name.to_owned());
+        let mut answer = None;
+        for (value, name) in self.values.into_iter().zip(FIELD_NAMES).skip(1) {
+            match value {
+                Some(value) if answer.is_none() => answer = Some((name, value)),
+                Some(_) => self.add_extra(name),
+                None => {}
             }
         }
         answer
@@ -150,7 +149,7 @@ impl<'a> Record<'a> {
             }
             _ => fields.values[0].map_or_else(Place::default, |value| self.place_of(fields, value)),
         });
-        if let Some(first) = fields.extra.first() {
+        if let Some(first) = &fields.first_extra {
             report.extra_fields(fields.extra_count, first, self.stretch.line);
         }
     }

@@ -105,7 +105,8 @@ impl<'i> Report<'i> {
         self.faults.truncate(MAX_LISTED_FAULTS);
     }
 
-    /// Takes an answer if nothing is wrong with it; else changes nothing, and whoever asked finds out what is.
+    /// Takes an answer if nothing is wrong with it; else changes nothing, and whoever asked finds out what
+    /// is.
     pub(super) fn accept(&mut self, id: &str, answer: Cow<'_, str>, line: u64) -> bool {
         let Ok(position) = self.find(id) else { return false };
         let fits = answer.len() <= max_answer_bytes(self.index.format(position));
@@ -115,7 +116,8 @@ impl<'i> Report<'i> {
         fits
     }
 
-    /// Takes an answer, or reports what is wrong with its id or length; without an answer only the id is looked at.
+    /// Takes an answer, or reports what is wrong with its id or length; without an answer only the id is
+    /// looked at.
     pub(super) fn answer(
         &mut self,
         id: &str,

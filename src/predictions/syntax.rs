@@ -1,4 +1,5 @@
-//! Why a text is not JSON, and how to mend it. Knows nothing of records; serde_json finds the place, this finds the words.
+//! Why a text is not JSON, and how to mend it. Knows nothing of records; serde_json finds the place, this
+//! finds the words.
 
 use super::wording::literal;
 
@@ -17,8 +18,8 @@ pub(super) fn explain(error: &serde_json::Error, text: &str, offset: usize, whol
     if error.is_eof() {
         return match whole {
             "record" => format!(
-                "the record {} ends before it is complete: write each record on one line of its own, not over several, \
-                 and see whether the file was cut off",
+                "the record {} ends before it is complete: write each record on one line of its own, not \
+                 over several, and see whether the file was cut off",
                 literal(text)
             ),
             _ => "the document ends before it is complete: see whether the file was cut off".to_owned(),
@@ -32,15 +33,14 @@ pub(super) fn explain(error: &serde_json::Error, text: &str, offset: usize, whol
         );
     }
     if message.contains("surrogate") || message.contains("hex escape") {
-        return "a text holds half of a surrogate pair, as in `\\ud83d`: write both halves, or the character itself"
-            .to_owned();
+        return "half of a surrogate pair, as in `\\ud83d`, is no character: write both halves".to_owned();
     }
     // After a comma in an object serde_json looks for the next name.
     if message == "trailing comma" || message == "key must be a string" && rest.starts_with('}') {
         return "a comma stands before a closing bracket: remove it".to_owned();
     }
     if message == "trailing characters" {
-        return trailing(rest, whole);
+        return trailing(rest.trim_end(), whole);
     }
     token(text, offset, message)
 }
@@ -71,8 +71,8 @@ fn token(text: &str, offset: usize, message: &str) -> String {
             )
         }
         (_, Some('\'')) => {
-            "JSON takes double quotes, not single ones: write the file with `json.dumps`, not with `str` or \
-                            `print`"
+            "JSON takes double quotes, not single ones: write the file with `json.dumps`, not with `str` \
+             or `print`"
                 .to_owned()
         }
         (_, Some('#' | '/')) => format!("{} is not JSON: JSON has no comments, remove it", literal(rest)),

@@ -1,5 +1,5 @@
-//! The sentences of faults and warnings: what is wrong, the literal in backticks, then how to mend it. A sentence holds
-//! only what the file itself says and public ids.
+//! The sentences of faults and warnings: what is wrong, the literal in backticks, then how to mend it. A
+//! sentence holds only what the file itself says and public ids.
 
 use std::fmt::Display;
 use std::str::Utf8Error;
@@ -37,21 +37,22 @@ pub(super) fn shorten(mut text: String) -> String {
 
 pub(super) fn too_large(max_bytes: u64) -> String {
     format!(
-        "the file has more than {max_bytes} bytes, before or after decompression: leave out all fields but the question id \
-         and the answer"
+        "the file has more than {max_bytes} bytes, before or after decompression: leave out all fields but \
+         the question id and the answer"
     )
 }
 
 pub(super) fn zstd_window(mebibytes: u32) -> String {
     format!(
-        "the zstd frame asks for a window of more than {mebibytes} MiB: compress without `--long` and `--ultra`, or with \
-         gzip"
+        "the zstd frame asks for a window of more than {mebibytes} MiB: compress without `--long` and \
+         `--ultra`, or with gzip"
     )
 }
 
 pub(super) fn corrupt_compression(error: &dyn Display) -> String {
     format!(
-        "the compressed data is damaged ({error}): compress the file again and see that the upload is complete"
+        "the compressed data is damaged ({error}): compress the file again and see that the upload is \
+         complete"
     )
 }
 
@@ -72,7 +73,8 @@ pub(super) fn utf16_without_mark() -> String {
 pub(super) fn not_utf8(bytes: &[u8], error: Utf8Error) -> String {
     let byte = bytes.get(error.valid_up_to()).copied().unwrap_or_default();
     format!(
-        "the byte `0x{byte:02x}` is not UTF-8 here: save the file as UTF-8, not as Latin-1 or in a Windows code page"
+        "the byte `0x{byte:02x}` is not UTF-8 here: save the file as UTF-8, not as Latin-1 or in a Windows \
+         code page"
     )
 }
 
@@ -82,7 +84,8 @@ pub(super) fn empty_file() -> String {
 
 pub(super) fn line_too_long() -> String {
     format!(
-        "the line is longer than {MAX_RECORD_BYTES} bytes: write one record a line, with the question id and the answer only"
+        "the line is longer than {MAX_RECORD_BYTES} bytes: write one record a line, with the question id \
+         and the answer only"
     )
 }
 
@@ -126,8 +129,8 @@ pub(super) fn unknown_question(id: &str, index: &QuestionIndex) -> String {
 pub(super) fn wrong_split(id: &str, other: Split, index: &QuestionIndex) -> String {
     let split = index.split();
     format!(
-        "{} is a question of split `{other}`, the file is for `{split}`: submit it to `{other}`, or answer the questions of \
-         `{split}`",
+        "{} is a question of split `{other}`, the file is for `{split}`: submit it to `{other}`, or answer \
+         the questions of `{split}`",
         literal(id)
     )
 }
@@ -138,9 +141,7 @@ pub(super) fn duplicate_question(id: &str, line: u64) -> String {
 
 pub(super) fn answer_too_long(bytes: usize, format: QuestionFormat) -> String {
     let limit = max_answer_bytes(format);
-    format!(
-        "the answer has {bytes} bytes, a `{format}` question takes {limit}: shorten it, the end of it counts most"
-    )
+    format!("the answer has {bytes} bytes, a `{format}` question takes {limit}: shorten it")
 }
 
 pub(super) fn missing_column(name: &str, header: &str) -> String {
@@ -163,24 +164,27 @@ pub(super) fn row_width(fields: usize, columns: usize) -> String {
     } else {
         "write every column, an empty one too"
     };
-    format!("the row has {fields} fields, the header {columns}: {mend}")
+    format!("cells in the row: {fields}, in the header: {columns}; {mend}")
 }
 
 pub(super) fn unclosed_quote() -> String {
-    "a double quote that opens in this row is never closed: close it, and write a double quote inside an answer as `\"\"`"
+    "a double quote that opens in this row is never closed: close it, and write a double quote inside an \
+     answer as `\"\"`"
         .to_owned()
 }
 
 pub(super) fn missing_answers(missing: u64, questions: usize) -> String {
-    format!("{missing} of {questions} questions have no record: each counts as wrong, or 0 for a rubric")
+    format!("questions without a record: {missing} of {questions}; each counts as wrong, or 0 for a rubric")
 }
 
 pub(super) fn empty_answers(count: u64, first: &str) -> String {
-    format!("{count} answers are empty, the first in {first}: each counts as wrong, or 0 for a rubric")
+    format!("empty answers: {count}, the first in {first}; each counts as wrong, or 0 for a rubric")
 }
 
 pub(super) fn extra_fields(count: u64, first: &str) -> String {
-    format!("{count} fields are not read, the first is {first}: only the question id and the answer count")
+    format!(
+        "fields that are not read: {count}, the first is {first}; only the question id and the answer count"
+    )
 }
 
 #[cfg(test)]

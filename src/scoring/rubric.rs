@@ -1,6 +1,7 @@
 //! What three judged integers are worth. Knows nothing of how they were come by.
 
 use crate::domain::column::CaptionDimension;
+use crate::domain::question::Rubric;
 
 /// Weights of camera, activity and relationship, in percent (paper, the judge's criteria for open-ended
 /// answers).
@@ -20,6 +21,14 @@ pub fn oemu_value(scores: [u8; 3]) -> f64 {
 /// The value of a `caption` answer in one of its three dimensions, in hundredths of a point, from 0 to 500.
 pub fn caption_hundredths(scores: [u8; 3], dimension: CaptionDimension) -> u32 {
     100 * u32::from(scores[dimension.criterion()])
+}
+
+/// The value of one answer, from 0 to 5: the weighted one of an `oemu` answer, the mean of a caption's three.
+pub fn value(rubric: Rubric, scores: [u8; 3]) -> f64 {
+    match rubric {
+        Rubric::Oemu => oemu_value(scores),
+        Rubric::Caption => f64::from(scores.iter().map(|score| u32::from(*score)).sum::<u32>()) / 3.0,
+    }
 }
 
 #[cfg(test)]

@@ -139,3 +139,13 @@ pub(super) fn migrate(opener: &Opener) -> Result<()> {
     }
     Ok(())
 }
+
+/// Whether no migration is missing.
+pub(super) fn is_migrated(connection: &mut DbConnection) -> Result<bool> {
+    let failed = |error: Box<dyn std::error::Error + Send + Sync>| StoreError::Migrate(error.to_string());
+    let pending = match connection {
+        DbConnection::Postgres(inner) => inner.has_pending_migration(POSTGRES_MIGRATIONS),
+        DbConnection::Sqlite(inner) => inner.has_pending_migration(SQLITE_MIGRATIONS),
+    };
+    Ok(!pending.map_err(failed)?)
+}

@@ -66,7 +66,8 @@ pub fn renew_lease(connection: &mut DbConnection, lease: &Lease, now_ms: i64, tt
 
 /// Notes that work under a lease got somewhere, and locks its row till the transaction ends; false when it was lost.
 pub fn confirm_lease(connection: &mut DbConnection, lease: &Lease) -> Result<bool> {
-    let confirmed = diesel::update(leases::table.filter(held(lease))).set(leases::attempts.eq(0)).execute(connection)?;
+    let confirmed =
+        diesel::update(leases::table.filter(held(lease))).set(leases::attempts.eq(0)).execute(connection)?;
     Ok(confirmed == 1)
 }
 

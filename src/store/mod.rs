@@ -1,8 +1,8 @@
 //! The ledger on SQLite or PostgreSQL: the only room that knows SQL. Functions take a connection, so that a use case
 //! composes several of them in one transaction; they know no rules beyond the tables'.
 
-mod connection;
 pub mod configurations;
+mod connection;
 pub mod judgements;
 pub mod leases;
 pub mod quota;
@@ -102,6 +102,14 @@ impl Store {
         self.backend
     }
 
+    /// Whether the tables are those that this version needs.
+    ///
+    /// # Errors
+    /// When the database cannot be asked.
+    pub async fn is_migrated(&self) -> Result<bool> {
+        self.read(connection::is_migrated).await
+    }
+
     /// Runs `work` with a connection, outside any transaction, on a thread where blocking is allowed.
     ///
     /// # Errors
@@ -113,7 +121,9 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         let store = self.clone();
-        tokio::task::spawn_blocking(move || work(&mut *store.connection()?)).await.map_err(StoreError::from)?
+        tokio::task::spawn_blocking(move || work(&mut *store.connection()?))
+            .await
+            .map_err(StoreError::from)?
     }
 
     /// Runs `work` in one transaction that may write, on a thread where blocking is allowed.

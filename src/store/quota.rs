@@ -38,18 +38,24 @@ pub fn insert_quota(
 }
 
 /// How much of a team's quota for a split is used: on `day`, and ever.
-pub fn load_used(connection: &mut DbConnection, team_id: &str, split: Split, day: &str) -> Result<(i64, i64)> {
+pub fn load_used(
+    connection: &mut DbConnection,
+    team_id: &str,
+    split: Split,
+    day: &str,
+) -> Result<(i64, i64)> {
     let of_team = quota_ledger::table
         .filter(quota_ledger::team_id.eq(team_id))
         .filter(quota_ledger::split.eq(split.as_str()));
     let rows: Vec<(String, String, i32)> =
         of_team.select((quota_ledger::kind, quota_ledger::day, quota_ledger::amount)).load(connection)?;
-    let used = |rows: &mut dyn Iterator<Item = &(String, String, i32)>| -> i64 {
-        rows.map(|(kind, _, amount)| {
-            if kind == QuotaKind::Charge.as_str() { i64::from(*amount) } else { -i64::from(*amount) }
-        })
-        .sum()
-    };
+    let used =
+        |rows: &mut dyn Iterator<Item = &(String, String, i32)>| -> i64 {
+            rows.map(|(kind, _, amount)| {
+                if kind == QuotaKind::Charge.as_str() { i64::from(*amount) } else { -i64::from(*amount) }
+            })
+            .sum()
+        };
     Ok((used(&mut rows.iter().filter(|row| row.1 == day)), used(&mut rows.iter())))
 }
 

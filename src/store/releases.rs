@@ -209,7 +209,10 @@ pub fn activate_release(connection: &mut DbConnection, split: Split, release_id:
 }
 
 /// How many videos a release has, and how many questions of each type.
-pub fn load_counts(connection: &mut DbConnection, release_id: &str) -> Result<(i64, Vec<(QuestionType, i64)>)> {
+pub fn load_counts(
+    connection: &mut DbConnection,
+    release_id: &str,
+) -> Result<(i64, Vec<(QuestionType, i64)>)> {
     let clips = videos::table.filter(videos::release_id.eq(release_id)).count().get_result(connection)?;
     let types: Vec<(String, i64)> = questions::table
         .filter(questions::release_id.eq(release_id))

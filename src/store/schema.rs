@@ -231,6 +231,22 @@ diesel::table! {
 }
 
 diesel::allow_tables_to_appear_in_same_query!(
-    installation, leases, releases, videos, questions, answer_keys, teams, api_keys, judge_configurations, submissions,
-    predictions, idempotency_keys, quota_ledger, judgements, judge_spend, outcomes, scores, audit_log
+    installation,
+    leases,
+    releases,
+    videos,
+    questions,
+    answer_keys,
+    teams,
+    api_keys,
+    judge_configurations,
+    submissions,
+    predictions,
+    idempotency_keys,
+    quota_ledger,
+    judgements,
+    judge_spend,
+    outcomes,
+    scores,
+    audit_log
 );

@@ -172,8 +172,7 @@ pub fn load_standing(
             submissions::withdrawn_reason.is_not_null(),
             submissions::created_at_ms,
         ));
-    type Head =
-        (String, String, String, String, Option<String>, String, Option<f64>, String, bool, i64);
+    type Head = (String, String, String, String, Option<String>, String, Option<f64>, String, bool, i64);
     let heads: Vec<Head> = heads.load(connection)?;
     let shown = of_board.and(submissions::visibility.ne(Visibility::Private.as_str()));
     let columns: Vec<(String, Row)> = scores::table

@@ -137,7 +137,8 @@ macro_rules! columns {
 fn submission((head, links, state, counts): Row) -> Result<Submission> {
     let (id, team_id, team, release_id, release, split, model_name, backbone, access, parameters_b) = head;
     let (description, paper_url, code_url, visibility) = links;
-    let (state, paused_for, warnings, configuration_id, withdrawn_reason, created_at_ms, finished_at_ms) = state;
+    let (state, paused_for, warnings, configuration_id, withdrawn_reason, created_at_ms, finished_at_ms) =
+        state;
     let (questions, answered, unparsed, graded, to_judge, judged, reused, failed) = counts;
     let paused_for = paused_for.map(|text| stored("pause", &text, PausedFor::parse)).transpose()?;
     let unknown = |_| StoreError::Unknown { what: "warning list of", value: id.clone() };
@@ -246,7 +247,8 @@ pub fn load_submissions(
     if let Some(before) = before {
         query = query.filter(submissions::id.lt(before));
     }
-    let rows: Vec<Row> = query.order(submissions::id.desc()).limit(limit).select(columns!()).load(connection)?;
+    let rows: Vec<Row> =
+        query.order(submissions::id.desc()).limit(limit).select(columns!()).load(connection)?;
     rows.into_iter().map(submission).collect()
 }
 
@@ -340,7 +342,9 @@ pub fn update_description(connection: &mut DbConnection, id: &str, metadata: &Me
 
 /// Takes a submission off every board for good.
 pub fn withdraw_submission(connection: &mut DbConnection, id: &str, reason: &str) -> Result<()> {
-    diesel::update(submissions::table.find(id)).set(submissions::withdrawn_reason.eq(reason)).execute(connection)?;
+    diesel::update(submissions::table.find(id))
+        .set(submissions::withdrawn_reason.eq(reason))
+        .execute(connection)?;
     Ok(())
 }
 
@@ -365,7 +369,11 @@ pub fn load_scored_times(connection: &mut DbConnection, split: Split) -> Result<
 }
 
 /// A submission that was made with an idempotency key: its id and the hash of what was sent.
-pub fn find_idempotent(connection: &mut DbConnection, team_id: &str, key: &str) -> Result<Option<(String, String)>> {
+pub fn find_idempotent(
+    connection: &mut DbConnection,
+    team_id: &str,
+    key: &str,
+) -> Result<Option<(String, String)>> {
     let found = idempotency_keys::table
         .find((team_id, key))
         .select((idempotency_keys::submission_id, idempotency_keys::request_sha256))

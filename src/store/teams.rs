@@ -46,7 +46,15 @@ const COLUMNS: (
 );
 
 fn team((id, slug, name, email, role, disabled_at_ms, created_at_ms): Row) -> Result<Team> {
-    Ok(Team { id, slug, name, email, role: stored("role", &role, Role::parse)?, disabled_at_ms, created_at_ms })
+    Ok(Team {
+        id,
+        slug,
+        name,
+        email,
+        role: stored("role", &role, Role::parse)?,
+        disabled_at_ms,
+        created_at_ms,
+    })
 }
 
 /// Adds a team.
@@ -114,7 +122,8 @@ pub fn insert_key(
 
 /// Ends all keys of a team.
 pub fn revoke_keys(connection: &mut DbConnection, team_id: &str, now_ms: i64) -> Result<()> {
-    let standing = api_keys::table.filter(api_keys::team_id.eq(team_id)).filter(api_keys::revoked_at_ms.is_null());
+    let standing =
+        api_keys::table.filter(api_keys::team_id.eq(team_id)).filter(api_keys::revoked_at_ms.is_null());
     diesel::update(standing).set(api_keys::revoked_at_ms.eq(now_ms)).execute(connection)?;
     Ok(())
 }

@@ -4,8 +4,8 @@
 use super::lex::{Kind, Token, ends_clause, ends_sentence};
 use super::mentions::Group;
 use super::words::{
-    AND, ANSWER, BE, CHOOSE, CONTRAST, CORRECTION, FIRST, GRADER, HEDGE, IF, NAME, NOT, PREFER, REJECT, RIGHT, SO,
-    TURN, WOULD, WRONG,
+    AND, ANSWER, BE, CHOOSE, CONTRAST, CORRECTION, FIRST, GRADER, HEDGE, IF, NAME, NOT, PREFER, REJECT,
+    RIGHT, SO, TURN, WOULD, WRONG,
 };
 
 const REACH: usize = 20;
@@ -72,7 +72,8 @@ impl Sentence {
             *self = Sentence::default();
             return;
         }
-        let inverted = self.words == 0 && ["had", "were", "should"].iter().any(|w| token.text.eq_ignore_ascii_case(w));
+        let inverted =
+            self.words == 0 && ["had", "were", "should"].iter().any(|w| token.text.eq_ignore_ascii_case(w));
         self.conditional = (self.conditional && !token.has(TURN | SO)) || token.has(IF) || inverted;
         self.for_grader |= token.has(GRADER);
         self.words += usize::from(token.is_word());
@@ -102,10 +103,11 @@ fn before(tokens: &[Token<'_>], floor: usize, start: usize) -> Weight {
                 break;
             }
             comma = true;
-        } else if beyond && token.is_word() && !token.has(ANSWER | SO | NAME | CHOOSE) {
-            break;
-        } else if !weigh_cue(token, &mut weight, &mut words, comma) {
-            break;
+        } else {
+            let reaches = !beyond || !token.is_word() || token.has(ANSWER | SO | NAME | CHOOSE);
+            if !reaches || !weigh_cue(token, &mut weight, &mut words, comma) {
+                break;
+            }
         }
     }
     weight
@@ -129,7 +131,7 @@ fn weigh_cue(token: &Token<'_>, weight: &mut Weight, words: &mut usize, comma: b
         weight.denied = !comma && *words <= 4;
         return false;
     }
-    if token.has(RIGHT | WRONG) && *words == 0 {
+    if token.has(RIGHT | WRONG) && *words == 0 && !(cued || comma && token.has(WRONG)) {
         weight.denied = token.has(WRONG);
         weight.strength = weight.strength.max(Strength::Inferred);
         return !token.has(WRONG);
@@ -157,7 +159,7 @@ fn weigh_cue(token: &Token<'_>, weight: &mut Weight, words: &mut usize, comma: b
         weight.strength = weight.strength.max(Strength::Inferred);
         return true;
     }
-    weight.supposed |= token.has(WOULD);
+    weight.supposed |= token.has(WOULD) && !comma;
     let is_filler = token.has(NAME | WOULD) || !token.is_word() || is_article(token.text);
     *words += usize::from(!is_filler);
     *words <= 8
@@ -228,5 +230,7 @@ fn answered(rest: &[Token<'_>], weight: &mut Weight) {
 
 /// Articles between a cue and a label: "the answer is the B", "la respuesta es la B".
 fn is_article(word: &str) -> bool {
-    ["the", "la", "el", "le", "il", "a", "o", "die", "der", "de"].iter().any(|other| word.eq_ignore_ascii_case(other))
+    ["the", "la", "el", "le", "il", "a", "o", "die", "der", "de"]
+        .iter()
+        .any(|other| word.eq_ignore_ascii_case(other))
 }

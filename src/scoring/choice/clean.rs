@@ -77,9 +77,11 @@ fn is_invisible(c: char) -> bool {
         | '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// Letters in circles and squares that NFKC leaves alone.
+/// The plain form of signs that NFKC leaves alone, or of which it makes something of no use here.
 fn plain_letter(c: char) -> char {
     let first = match c {
+        // Ligatures of whole phrases, of which NFKC makes up to 18 letters each.
+        '\u{FDF0}'..='\u{FDFD}' => return ' ',
         '\u{1F150}'..='\u{1F169}' => 0x1F150,
         '\u{1F170}'..='\u{1F189}' => 0x1F170,
         '\u{1F1E6}'..='\u{1F1FF}' => 0x1F1E6,

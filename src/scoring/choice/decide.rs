@@ -17,7 +17,7 @@ struct Standing {
 }
 
 /// The standing groups, and what became of the others.
-struct Field {
+struct Weighed {
     standing: Vec<Standing>,
     /// The labels that were only denied.
     denied: u32,
@@ -26,57 +26,57 @@ struct Field {
 
 /// What the labels at `places` say; `None` where the texts of the options should be asked.
 pub(super) fn by_labels(tokens: &[Token<'_>], places: &[usize], options: &OptionSet) -> Option<Choice> {
-    let field = standing(tokens, groups(tokens, places), options);
-    if field.standing.is_empty() {
-        return (field.denied != 0).then(|| by_elimination(tokens, field.denied, options)).flatten();
+    let weighed = standing(tokens, groups(tokens, places), options);
+    if weighed.standing.is_empty() {
+        return (weighed.denied != 0).then(|| by_elimination(tokens, weighed.denied, options)).flatten();
     }
-    let choice = strongest(tokens, &field.standing, options);
+    let choice = strongest(tokens, &weighed.standing, options);
     let choice = match choice.letter {
-        Some(letter) if field.corrected => Choice::letter(letter, Reason::Corrected),
+        Some(letter) if weighed.corrected => Choice::letter(letter, Reason::Corrected),
         Some(letter) if !options.has(letter) => Choice::none(Reason::OutOfRange),
         _ => choice,
     };
     Some(choice)
 }
 
-fn standing(tokens: &[Token<'_>], groups: Vec<Group>, options: &OptionSet) -> Field {
+fn standing(tokens: &[Token<'_>], groups: Vec<Group>, options: &OptionSet) -> Weighed {
     let weights = weigh(tokens, &groups);
-    let mut field = Field { standing: Vec::new(), denied: 0, corrected: false };
+    let mut weighed = Weighed { standing: Vec::new(), denied: 0, corrected: false };
     let mut withdrawn = Vec::new();
     for (mut group, weight) in groups.into_iter().zip(weights) {
         if weight.denied {
             // "Not A, C": without "and" or "or", only the first is denied.
             let first = tokens[group.start].letter.map_or(0, bit);
             let alone = !group.joined && group.set != first && tokens[group.start].kind == Kind::Word;
-            field.denied |= if alone { first } else { group.set };
+            weighed.denied |= if alone { first } else { group.set };
             if !alone {
                 continue;
             }
             group.set &= !first;
-            field.standing.push(Standing { group, weight: Weight { denied: false, ..weight } });
+            weighed.standing.push(Standing { group, weight: Weight { denied: false, ..weight } });
         } else if weight.withdrawn {
             withdrawn.push(Standing { group, weight });
         } else if !weight.for_grader {
-            field.standing.push(Standing { group, weight });
+            weighed.standing.push(Standing { group, weight });
         }
     }
     // A first thought that nothing replaces stands.
-    if field.standing.is_empty() {
-        field.standing = withdrawn;
+    if weighed.standing.is_empty() {
+        weighed.standing = withdrawn;
     } else {
-        field.corrected = !withdrawn.is_empty();
+        weighed.corrected = !withdrawn.is_empty();
     }
-    let last = field.standing.last().map(|last| last.group.start);
+    let last = weighed.standing.last().map(|last| last.group.start);
     let correction = last.and_then(|last| corrections(tokens, last));
-    if let Some(at) = correction.filter(|&at| field.standing.iter().any(|one| one.group.start < at)) {
-        field.standing.retain(|one| one.group.start > at);
-        field.corrected = true;
+    if let Some(at) = correction.filter(|&at| weighed.standing.iter().any(|one| one.group.start < at)) {
+        weighed.standing.retain(|one| one.group.start > at);
+        weighed.corrected = true;
     }
     // A complete list beside other labels is a list, not a choice.
-    if field.standing.iter().any(|one| one.group.set.count_ones() == 1) {
-        field.standing.retain(|one| one.group.set & options.range() != options.range());
+    if weighed.standing.iter().any(|one| one.group.set.count_ones() == 1) {
+        weighed.standing.retain(|one| one.group.set & options.range() != options.range());
     }
-    field
+    weighed
 }
 
 /// The last place before `end` where the reply takes something back.
@@ -99,12 +99,12 @@ fn by_elimination(tokens: &[Token<'_>], denied: u32, options: &OptionSet) -> Opt
 
 fn strongest(tokens: &[Token<'_>], all: &[Standing], options: &OptionSet) -> Choice {
     let open: Vec<&Standing> = all.iter().filter(|one| !one.weight.conditional).collect();
-    let strong = |one: &&Standing| one.weight.strength >= Strength::Preferred;
-    if open.is_empty() || !open.iter().any(strong) && all.iter().any(|one| one.weight.conditional && strong(&one)) {
+    if open.is_empty() {
         return Choice::none(Reason::Conditional);
     }
     for level in [Strength::Declared, Strength::Inferred, Strength::Preferred] {
-        let mut level: Vec<&Standing> = open.iter().copied().filter(|one| one.weight.strength == level).collect();
+        let mut level: Vec<&Standing> =
+            open.iter().copied().filter(|one| one.weight.strength == level).collect();
         if level.iter().any(|one| !one.weight.supposed) {
             level.retain(|one| !one.weight.supposed);
         }
@@ -141,12 +141,14 @@ fn by_place(tokens: &[Token<'_>], open: &[&Standing], options: &OptionSet) -> Ch
         && let (Some(first), Some(last)) = (plain.first(), plain.last())
     {
         let heads = open.iter().filter(|one| is_head(tokens, &one.group)).count();
-        if let (true, Some(letter)) = (heads == 1, only_letter(first.group.set)) {
-            if opens_reply(tokens, &first.group) {
-                return Choice::letter(letter, Reason::VerdictFirst);
-            }
+        if let Some(letter) = only_letter(first.group.set)
+            && heads == 1
+            && opens_reply(tokens, &first.group)
+        {
+            return Choice::letter(letter, Reason::VerdictFirst);
         }
-        if let (true, Some(letter)) = (stands_alone_at_end(tokens, &last.group), only_letter(last.group.set)) {
+        if let (true, Some(letter)) = (stands_alone_at_end(tokens, &last.group), only_letter(last.group.set))
+        {
             return Choice::letter(letter, Reason::VerdictLast);
         }
     }
@@ -161,7 +163,10 @@ fn by_place(tokens: &[Token<'_>], open: &[&Standing], options: &OptionSet) -> Ch
 /// A label at the start of a line or sentence with a delimiter behind it.
 fn is_head(tokens: &[Token<'_>], group: &Group) -> bool {
     let mut start = group.start;
-    while start > 0 && group.start - start < 3 && tokens[start - 1].kind == Kind::Sign && !ends_sentence(tokens, start - 1)
+    while start > 0
+        && group.start - start < 3
+        && tokens[start - 1].kind == Kind::Sign
+        && !ends_sentence(tokens, start - 1)
     {
         start -= 1;
     }
@@ -191,16 +196,21 @@ pub(super) fn by_text(tokens: &[Token<'_>], options: &OptionSet) -> Option<Choic
             None => at += 1,
         }
     }
-    let field = standing(tokens, found, options);
-    let open: Vec<&Standing> = field.standing.iter().filter(|one| !one.weight.conditional).collect();
+    let weighed = standing(tokens, found, options);
+    let open: Vec<&Standing> = weighed.standing.iter().filter(|one| !one.weight.conditional).collect();
     if open.is_empty() {
-        return (!field.standing.is_empty()).then(|| Choice::none(Reason::Conditional));
+        return (!weighed.standing.is_empty()).then(|| Choice::none(Reason::Conditional));
     }
-    let declared = open.iter().filter(|one| one.weight.strength == Strength::Declared);
-    let declared = declared.fold(0, |set, one| set | one.group.set);
-    let set = open.iter().fold(0, |set, one| set | one.group.set);
+    let set_of = |chosen: &dyn Fn(&Weight) -> bool| {
+        open.iter().filter(|one| chosen(&one.weight)).fold(0, |set, one| set | one.group.set)
+    };
+    let asserted = set_of(&|weight| !weight.supposed);
+    let declared = set_of(&|weight| !weight.supposed && weight.strength == Strength::Declared);
+    let set = if asserted == 0 { set_of(&|_| true) } else { asserted };
     Some(match only_letter(set).or(only_letter(declared)) {
-        Some(letter) => Choice::letter(letter, if field.corrected { Reason::Corrected } else { Reason::Text }),
+        Some(letter) => {
+            Choice::letter(letter, if weighed.corrected { Reason::Corrected } else { Reason::Text })
+        }
         None => Choice::none(Reason::MultipleText),
     })
 }
@@ -228,7 +238,8 @@ pub(super) fn by_ordinal(tokens: &[Token<'_>], options: &OptionSet) -> Option<Ch
 /// The place that the words at `at` count: "second option", "2nd option", "option two", "choice #1".
 fn counted_place(tokens: &[Token<'_>], at: usize) -> Option<Option<usize>> {
     let (token, rest) = (&tokens[at], &tokens[at + 1..]);
-    let is_ending = |word: &Token<'_>| ["st", "nd", "rd", "th"].iter().any(|end| word.text.eq_ignore_ascii_case(end));
+    let is_ending =
+        |word: &Token<'_>| ["st", "nd", "rd", "th"].iter().any(|end| word.text.eq_ignore_ascii_case(end));
     let next = rest.first()?;
     if token.is_word() && token.text == "第" {
         return rest.iter().take(3).any(|word| word.has(NAME)).then(|| place(next)).flatten();

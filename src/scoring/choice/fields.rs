@@ -52,7 +52,8 @@ pub(super) fn read(
 fn is_null(content: &[Token<'_>]) -> bool {
     let mut words = content.iter().filter(|token| token.is_word());
     words.next().is_none_or(|word| {
-        words.next().is_none() && ["null", "none", "nan"].iter().any(|null| word.text.eq_ignore_ascii_case(null))
+        words.next().is_none()
+            && ["null", "none", "nan"].iter().any(|null| word.text.eq_ignore_ascii_case(null))
     })
 }
 
@@ -82,8 +83,18 @@ fn fields(tokens: &[Token<'_>]) -> Vec<Range<usize>> {
 
 fn is_key(token: &Token<'_>) -> bool {
     const KEYS: [&str; 12] = [
-        "answer", "choice", "option", "letter", "final_answer", "finalanswer", "answer_letter", "correct_option",
-        "selected_option", "prediction", "correct_answer", "final_choice",
+        "answer",
+        "choice",
+        "option",
+        "letter",
+        "final_answer",
+        "finalanswer",
+        "answer_letter",
+        "correct_option",
+        "selected_option",
+        "prediction",
+        "correct_answer",
+        "final_choice",
     ];
     KEYS.iter().any(|key| token.text.eq_ignore_ascii_case(key))
 }
@@ -116,6 +127,7 @@ fn value_of_key(tokens: &[Token<'_>], key: usize) -> Option<Range<usize>> {
 }
 
 /// The one label marked as right, where every label of the question has a mark; `labels` are their places.
+/// Where each stands with its text, a mark at the right one is enough.
 pub(super) fn verdict_list(tokens: &[Token<'_>], labels: &[usize], options: &OptionSet) -> Option<Choice> {
     if labels.len() != options.range().count_ones() as usize {
         return None;
@@ -126,6 +138,9 @@ pub(super) fn verdict_list(tokens: &[Token<'_>], labels: &[usize], options: &Opt
     }
     if set != options.range() {
         return None;
+    }
+    if let Some(letter) = marked_option(tokens, labels, options) {
+        return Some(Choice::letter(letter, Reason::VerdictList));
     }
     let after = |row: usize| {
         let start = labels[row] + 1;
@@ -138,18 +153,42 @@ pub(super) fn verdict_list(tokens: &[Token<'_>], labels: &[usize], options: &Opt
         line.iter().rev().find(|token| token.is_word() || token.sense != 0).and_then(mark)
     };
     let rows = 0..labels.len();
-    let marks: Vec<bool> = rows
-        .clone()
-        .map(after)
-        .collect::<Option<_>>()
-        .or_else(|| rows.map(before).collect::<Option<_>>())?;
-    let right: Vec<char> =
-        labels.iter().zip(marks).filter(|(_, right)| *right).filter_map(|(&at, _)| tokens[at].letter).collect();
+    let marks: Vec<bool> =
+        rows.clone().map(after).collect::<Option<_>>().or_else(|| rows.map(before).collect::<Option<_>>())?;
+    let right: Vec<char> = labels
+        .iter()
+        .zip(marks)
+        .filter(|(_, right)| *right)
+        .filter_map(|(&at, _)| tokens[at].letter)
+        .collect();
     Some(match right[..] {
         [letter] => Choice::letter(letter, Reason::VerdictList),
         [] => Choice::none(Reason::NoSignal),
         _ => Choice::none(Reason::Multiple),
     })
+}
+
+/// The one label whose text is followed by a mark that says "right", where no text is followed by prose.
+fn marked_option(tokens: &[Token<'_>], labels: &[usize], options: &OptionSet) -> Option<char> {
+    let mut set = 0;
+    let first = *labels.first()?;
+    if tokens[first.saturating_sub(3)..first].iter().any(|token| token.has(RIGHT | WRONG)) {
+        return None;
+    }
+    for (row, &label) in labels.iter().enumerate() {
+        let letter = tokens[label].letter?;
+        let end = labels.get(row + 1).copied().unwrap_or(tokens.len());
+        let start = label + 1;
+        let text_end = options.own_text_end(letter, &tokens[start..end])?;
+        let mut marks =
+            tokens[start + text_end..end].iter().filter(|token| token.is_word() || token.has(RIGHT));
+        let right = marks.next().is_some_and(|token| token.has(RIGHT));
+        if marks.next().is_some() {
+            return None;
+        }
+        set |= if right { bit(letter) } else { 0 };
+    }
+    only_letter(set)
 }
 
 /// The mark at the start or the end of a row.

@@ -109,8 +109,14 @@ fn class(c: char) -> Class {
                 Class::Space
             }
         }
-        '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{3005}'..='\u{3007}'
-        | '\u{3041}'..='\u{30FA}' | '\u{30FC}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}'
+        '\u{0E00}'..='\u{0EFF}'
+        | '\u{1000}'..='\u{109F}'
+        | '\u{1780}'..='\u{17FF}'
+        | '\u{3005}'..='\u{3007}'
+        | '\u{3041}'..='\u{30FA}'
+        | '\u{30FC}'..='\u{30FF}'
+        | '\u{3400}'..='\u{9FFF}'
+        | '\u{AC00}'..='\u{D7AF}'
         | '\u{20000}'..='\u{3FFFF}' => Class::Single,
         _ if c.is_alphabetic() || is_combining_mark(c) => Class::Letter,
         _ if c.is_numeric() => Class::Digit,
@@ -119,7 +125,7 @@ fn class(c: char) -> Class {
     }
 }
 
-/// The pieces of a text; emphasis and code signs are left out.
+/// The pieces of a text; emphasis and code signs are left out, and runs of one sign are cut to one.
 pub(super) fn split(text: &str) -> impl Iterator<Item = Piece<'_>> {
     let mut rest = text;
     let mut glued = false;
@@ -145,6 +151,10 @@ pub(super) fn split(text: &str) -> impl Iterator<Item = Piece<'_>> {
             let length = piece_length(rest, first);
             let piece = Piece { text: &rest[..length], kind, glued };
             rest = &rest[length..];
+            // A run of one sign is one piece; two quotes are an empty string.
+            if matches!(kind, Kind::Sign | Kind::Break) && !matches!(first, '"' | '\'') {
+                rest = rest.trim_start_matches(first);
+            }
             glued = true;
             return Some(piece);
         }
@@ -157,7 +167,8 @@ fn piece_length(text: &str, first: char) -> usize {
             let mut chars = text.char_indices().peekable();
             while let Some((at, c)) = chars.next() {
                 let goes_on = class(c) == Class::Letter
-                    || matches!(c, '\'' | '_') && chars.peek().is_some_and(|&(_, next)| class(next) == Class::Letter);
+                    || matches!(c, '\'' | '_')
+                        && chars.peek().is_some_and(|&(_, next)| class(next) == Class::Letter);
                 if !goes_on {
                     return at;
                 }
@@ -177,9 +188,16 @@ pub(super) fn lex<'t>(text: &'t str, options: &OptionSet) -> Vec<Token<'t>> {
     let mut tokens: Vec<Token<'t>> = Vec::with_capacity(text.len() / 4 + 4);
     for piece in split(text) {
         buffer.clear();
-        buffer.extend(piece.text.chars().flat_map(char::to_lowercase));
-        let id = words.id(&buffer);
+        buffer.push_str(piece.text);
+        if piece.text.is_ascii() {
+            buffer.make_ascii_lowercase();
+        } else {
+            buffer = buffer.to_lowercase();
+        }
         let is_word = piece.kind == Kind::Word;
+        let may_mean =
+            is_word || !piece.text.is_ascii() || matches!(piece.text, "&" | "/" | "+" | "=" | "=>" | "->");
+        let id = if may_mean { words.id(&buffer) } else { 0 };
         let word = if is_word { options.word(&mut buffer) } else { 0 };
         let (letter, lower) = label_letter(&piece);
         let Piece { text, kind, glued } = piece;
@@ -209,8 +227,8 @@ fn mark_senses(tokens: &mut [Token<'_>]) {
         if token.letter.is_some() && !token.lower && length == 1 {
             sense = 0;
         }
-        let contracted = token.text.len().checked_sub(3).and_then(|start| token.text.get(start..));
-        if contracted.is_some_and(|end| end.eq_ignore_ascii_case("n't")) {
+        let tail = token.text.as_bytes();
+        if tail.len() > 3 && tail[tail.len() - 3..].eq_ignore_ascii_case(b"n't") {
             sense |= NOT;
         }
         for token in &mut tokens[at..at + length] {

@@ -106,7 +106,8 @@ impl<'t> Scan<'t> {
         match inner.find(['<', '>']) {
             Some(end) if inner.as_bytes()[end] == b'>' => {
                 self.rest = &inner[end + 1..];
-                let name = inner[..end].split(|c: char| c.is_whitespace() || c == '/').next().unwrap_or_default();
+                let name =
+                    inner[..end].split(|c: char| c.is_whitespace() || c == '/').next().unwrap_or_default();
                 self.tag(&name.to_ascii_lowercase().replace('-', "_"), closing);
             }
             None if closing => self.rest = "",
@@ -129,8 +130,8 @@ impl<'t> Scan<'t> {
                 _ => self.push("\n"),
             },
             "td" | "th" => self.push(" | "),
-            "br" | "p" | "div" | "li" | "ul" | "ol" | "tr" | "table" | "hr" | "pre" | "section" | "blockquote" | "h1"
-            | "h2" | "h3" | "h4" | "h5" | "h6" => self.push("\n"),
+            "br" | "p" | "div" | "li" | "ul" | "ol" | "tr" | "table" | "hr" | "pre" | "section"
+            | "blockquote" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.push("\n"),
             "start_of_turn" | "end_of_turn" | "bos" | "eos" | "pad" | "eot" => self.template(name, closing),
             _ => {}
         }
@@ -217,7 +218,9 @@ impl<'t> Scan<'t> {
             return;
         }
         // A line break that was escaped once too often.
-        if let Some(word) = name.strip_prefix('n').filter(|word| !word.starts_with(|c: char| c.is_lowercase())) {
+        if let Some(word) =
+            name.strip_prefix('n').filter(|word| !word.starts_with(|c: char| c.is_lowercase()))
+        {
             self.push("\n");
             self.rest = &inner[name.len() - word.len()..];
             return;
@@ -266,6 +269,9 @@ impl<'t> Scan<'t> {
                 None => self.struck = Some(self.out.len()),
             }
         }
+        if self.rest.len() - rest.len() == 1 {
+            self.push("~");
+        }
         self.rest = rest;
     }
 
@@ -283,7 +289,17 @@ impl<'t> Scan<'t> {
 }
 
 fn is_reasoning(name: &str) -> bool {
-    matches!(name, "think" | "thinking" | "thought" | "thoughts" | "reasoning" | "analysis" | "reflection" | "scratchpad")
+    matches!(
+        name,
+        "think"
+            | "thinking"
+            | "thought"
+            | "thoughts"
+            | "reasoning"
+            | "analysis"
+            | "reflection"
+            | "scratchpad"
+    )
 }
 
 fn is_foreign_role(name: &str) -> bool {
@@ -301,7 +317,8 @@ fn drop_turns(text: &str) -> String {
         let role = start[..end].to_ascii_lowercase();
         let after = start[end..].trim_start_matches(['*', ']', '>', ' ']);
         let own = matches!(role.as_str(), "assistant" | "model" | "ai" | "bot" | "chatbot");
-        let is_header = after.starts_with(':') || line.trim_start().starts_with('[') && start[end..].starts_with(']');
+        let is_header =
+            after.starts_with(':') || line.trim_start().starts_with('[') && start[end..].starts_with(']');
         if own && (is_header || after.is_empty() && !begun) {
             foreign = false;
             out.push_str(after.trim_start_matches(':'));

@@ -4,13 +4,26 @@
 use super::lex::{Kind, Token, ends_sentence, one_word};
 use super::text::{OptionSet, bit};
 use super::words::{
-    AND, ANSWER, BE, CHOOSE, CONTRAST, CORRECTION, HEDGE, IF, NAME, NOT, REJECT, RIGHT, SO, TURN, UNIT, VERB, WOULD,
-    WRONG,
+    AND, ANSWER, BE, CHOOSE, CONTRAST, CORRECTION, HEDGE, IF, NAME, NOT, PREFER, REJECT, RIGHT, SO, TURN,
+    UNIT, VERB, WOULD, WRONG,
 };
 
 /// What may follow a label in a sentence, but not the article "A".
-const FOLLOWS_LABEL: u32 =
-    VERB | BE | AND | TURN | WOULD | NOT | RIGHT | WRONG | HEDGE | IF | SO | CONTRAST | REJECT | CORRECTION;
+const FOLLOWS_LABEL: u32 = VERB
+    | BE
+    | AND
+    | TURN
+    | WOULD
+    | PREFER
+    | NOT
+    | RIGHT
+    | WRONG
+    | HEDGE
+    | IF
+    | SO
+    | CONTRAST
+    | REJECT
+    | CORRECTION;
 
 /// Labels or option texts named together, such as "A and C".
 #[derive(Debug, Clone)]
@@ -38,7 +51,9 @@ fn is_label(tokens: &[Token<'_>], at: usize, options: &OptionSet) -> bool {
     let named = cue & (ANSWER | CHOOSE | NAME | SO) != 0;
     if tokens[at].lower {
         let heads = starts_line(tokens, at)
-            && tokens.get(at + 1).is_some_and(|next| next.glued && (next.is(")") || next.is(".") || next.is(":")));
+            && tokens
+                .get(at + 1)
+                .is_some_and(|next| next.glued && (next.is(")") || next.is(".") || next.is(":")));
         return options.has(letter) && (bracketed || heads || named && is_label_like(tokens, at, options));
     }
     if !options.has(letter) {
@@ -48,7 +63,8 @@ fn is_label(tokens: &[Token<'_>], at: usize, options: &OptionSet) -> bool {
         return heads || (named || cue & BE != 0) && !is_followed_by_prose(tokens, at);
     }
     let foreign = !tokens[at].text.is_ascii();
-    let is_article = (letter == 'A' || letter == 'I' || foreign) && !bracketed && is_prose(tokens, at, options);
+    let is_article =
+        (letter == 'A' || letter == 'I' || foreign) && !bracketed && is_prose(tokens, at, options);
     !is_article
 }
 
@@ -67,7 +83,8 @@ fn is_part_of_name(tokens: &[Token<'_>], at: usize) -> bool {
         let colon = usize::from(at > 1 && tokens[at - 1].is(":") && tokens[at - 2].has(UNIT));
         let left = &tokens[at - 1 - colon];
         let digits = left.text.ends_with(|c: char| c.is_ascii_digit());
-        if left.is("°") || left.is_word() && (left.has(UNIT) || digits || token.glued && one_word(left.text, token.text))
+        if left.is("°")
+            || left.is_word() && (left.has(UNIT) || digits || token.glued && one_word(left.text, token.text))
         {
             return !left.has(NAME);
         }
@@ -90,16 +107,20 @@ fn is_bracketed(tokens: &[Token<'_>], at: usize) -> bool {
     let (Some(left), Some(right)) = (at.checked_sub(1).map(|left| &tokens[left]), tokens.get(at + 1)) else {
         return false;
     };
-    let pair = matches!((left.text, right.text), ("(", ")") | ("[", "]") | ("{", "}") | ("【", "】") | ("「", "」"));
+    let pair =
+        matches!((left.text, right.text), ("(", ")") | ("[", "]") | ("{", "}") | ("【", "】") | ("「", "」"));
     // "option(s)" is a word.
     let is_suffix = left.glued && at > 1 && tokens[at - 2].is_word() && tokens[at].lower;
     pair && !is_suffix
 }
 
 fn starts_line(tokens: &[Token<'_>], at: usize) -> bool {
-    tokens[..at].iter().rev().take(3).find(|token| token.is_word() || token.kind == Kind::Break).is_none_or(|token| {
-        token.kind == Kind::Break
-    })
+    tokens[..at]
+        .iter()
+        .rev()
+        .take(3)
+        .find(|token| token.is_word() || token.kind == Kind::Break)
+        .is_none_or(|token| token.kind == Kind::Break)
 }
 
 /// Whether what follows a lower-case letter after a cue leaves it a label: "the answer is a" but not "is a turtle".
@@ -107,14 +128,18 @@ fn is_label_like(tokens: &[Token<'_>], at: usize, options: &OptionSet) -> bool {
     if tokens.get(at + 1).is_some_and(|next| next.letter.is_some() && !next.lower) {
         return false;
     }
-    !matches!(tokens[at].text, "a" | "i" | "o" | "e" | "y") || !is_followed_by_prose(tokens, at) && {
-        options.longest_at(tokens, (at + 1).min(tokens.len() - 1)).is_none()
-    }
+    !matches!(tokens[at].text, "a" | "i" | "o" | "e" | "y")
+        || !is_followed_by_prose(tokens, at) && {
+            options.longest_at(tokens, (at + 1).min(tokens.len() - 1)).is_none()
+        }
 }
 
 fn is_followed_by_prose(tokens: &[Token<'_>], at: usize) -> bool {
     tokens.get(at + 1).is_some_and(|next| {
-        next.is_word() && next.letter.is_none_or(|_| next.lower) && !next.has(FOLLOWS_LABEL) && !is_unspaced(next.text)
+        next.is_word()
+            && next.letter.is_none_or(|_| next.lower)
+            && !next.has(FOLLOWS_LABEL)
+            && !is_unspaced(next.text)
     })
 }
 
@@ -134,7 +159,8 @@ fn is_prose(tokens: &[Token<'_>], at: usize, options: &OptionSet) -> bool {
     let first = tokens[..at].iter().rev().take(4).find(|token| token.text != "\"" && token.text != "'");
     let is_start = first.is_none_or(|before| !before.is_word() && !before.is("("));
     let capital = tokens[next].text.starts_with(char::is_uppercase);
-    (is_start || capital) && options.own_text_end(letter, &tokens[next..(next + 64).min(tokens.len())]).is_none()
+    (is_start || capital)
+        && options.own_text_end(letter, &tokens[next..(next + 64).min(tokens.len())]).is_none()
 }
 
 /// Labels that are named together become one group.
@@ -171,7 +197,8 @@ fn link_between(between: &[Token<'_>], joined: bool) -> Option<bool> {
         and |= is_link;
         comma |= token.is(",") || token.is("、");
         let is_sign = !token.is_word() && token.kind == Kind::Sign && !ends_sentence(between, index);
-        let is_dress = is_sign && matches!(token.text, "," | "、" | "(" | ")" | "[" | "]" | "-" | "–" | "\"" | "'" | "/");
+        let is_dress = is_sign
+            && matches!(token.text, "," | "、" | "(" | ")" | "[" | "]" | "-" | "–" | "\"" | "'" | "/");
         if !(is_link || is_dress || token.is_word() && token.has(NAME)) {
             return None;
         }

@@ -37,7 +37,8 @@ pub fn read_choice(options: &OptionSet, reply: &str) -> Choice {
         return choice;
     }
     let Some(text) = markup::strip(&signs) else { return Choice::none(Reason::ReasoningUnclosed) };
-    if let Some(letter) = options.with_text(text.trim()) {
+    let undressed = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '*' | '_' | '.'));
+    if let Some(letter) = options.with_text(text.trim()).or_else(|| options.with_text(undressed)) {
         return Choice::letter(letter, Reason::TextExact);
     }
     let tokens = lex::lex(&text, options);

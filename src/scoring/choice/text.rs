@@ -174,15 +174,6 @@ impl OptionSet {
         }
         found.map(|(set, end, _)| (set, end))
     }
-
-    /// The one label of `set` whose text stands in `reply` sign by sign.
-    pub(super) fn spelled_in(&self, set: u32, reply: &str) -> Option<char> {
-        let mut spelled = 0;
-        for option in self.options.iter().filter(|option| set & bit(option.letter) != 0) {
-            spelled |= if reply.contains(&option.text) { bit(option.letter) } else { 0 };
-        }
-        only_letter(spelled)
-    }
 }
 
 /// Where the run of `words` that begins at `start` ends; at most two signs may stand between two words.
@@ -208,12 +199,15 @@ fn is_article(word: &str) -> bool {
 
 /// British and American spelling become one, and a plural its singular; in place, on a word in lower case.
 fn fold_word(word: &mut String) {
+    if word.len() < 4 {
+        return;
+    }
     for (from, to) in [("colour", "color"), ("grey", "gray"), ("centre", "center"), ("'", "")] {
         if word.contains(from) {
             *word = word.replace(from, to);
         }
     }
-    if word.len() < 4 || !word.ends_with('s') {
+    if !word.ends_with('s') {
         return;
     }
     let cut = if ["shes", "ches", "xes", "sses"].iter().any(|end| word.ends_with(end)) {

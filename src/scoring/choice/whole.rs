@@ -8,6 +8,28 @@ use crate::domain::choice::{Choice, Reason};
 /// Longest reply, in tokens, that can be a service error.
 const ERROR_TOKENS: usize = 400;
 
+/// What stands for "no reply", in words.
+const NULL_MARKERS: &str =
+    "none|null|nan|n a|undefined|nil|na|no response|object object|error|failed|killed|forbidden";
+
+/// How messages of services begin, in words.
+const ERROR_STARTS: &str = "error |exception|traceback|bad request|bad gateway|gateway time|service unavailable|\
+    internal server error|too many requests|unauthorized|failed to obtain|failed to fetch|\
+    failed to connect|failed to load|failed to process|failed to generate|failed to get|failed to parse|\
+    failed to decode|failed to call|failed to allocate|failed to read|failed to retrieve|\
+    failed in prefetch|cuda out of|cuda error|out of memory|runtimeerror|valueerror|keyerror|typeerror|\
+    timeout|request timed out|request timeout|read timed out|deadlineexceeded|deadline exceeded|\
+    connection closed|connection reset|connection refused|connection timed|connection aborted|\
+    connection error|connection lost|connection failed|connection broken|connectionerror|rate limit|\
+    ratelimiterror|http error|http 4|http 5|status code|api error|apierror|server error|\
+    upstream connect|upstream request|upstream error|resource exhausted|context length|\
+    this model s maximum context|maximum context length|content filter|blocked by content|\
+    blocked by safety|quota exceeded|you exceeded your|oom |model overloaded|the server had an error|\
+    httperror|500 internal|502 bad|503 service|504 gateway|429 too|400 bad|401 unauthorized|\
+    403 forbidden|404 not|ssl |socket hang|socket closed|socket timeout|jsondecodeerror|torch cuda|\
+    torch outofmemoryerror|outofmemoryerror|assertionerror|overloaded|the engine is currently|\
+    segmentation fault|prefetch failed";
+
 /// A label with nothing but plain dress around it, or after "Answer:".
 pub(super) fn plain_label(reply: &str, options: &OptionSet) -> Option<Choice> {
     let trimmed = reply.trim_ascii();
@@ -57,7 +79,9 @@ fn labels_only(tokens: &[Token<'_>], options: &OptionSet) -> Option<Choice> {
         match token.kind {
             Kind::Sign if matches!(token.text, "+" | "°" | "%") || is_tail && glued_word => return None,
             Kind::Word if token.glued && glued_word => return None,
-            Kind::Word => set |= token.letter.map_or_else(|| joined_labels(token.text, tokens, options), bit_of)?,
+            Kind::Word => {
+                set |= token.letter.map_or_else(|| joined_labels(token.text, tokens, options), bit_of)?
+            }
             _ => {}
         }
         glued_word = token.is_word();
@@ -109,26 +133,12 @@ fn label_and_text(tokens: &[Token<'_>], options: &OptionSet) -> Option<Choice> {
     (named != 0).then(|| Choice::none(Reason::ConflictLabelText))
 }
 
-/// The null markers and the beginnings of what services write in the place of a reply.
 fn is_error(tokens: &[Token<'_>]) -> bool {
     if tokens.len() > ERROR_TOKENS {
         return false;
     }
     let words: Vec<String> = tokens.iter().filter(|t| t.is_word()).map(|t| t.text.to_lowercase()).collect();
     let words = words.join(" ");
-    let markers = ["none", "null", "nan", "n a", "undefined", "nil", "na", "no response", "object object", "error", "failed"];
-    let starts = [
-        "error ", "exception", "traceback", "bad request", "bad gateway", "gateway time", "service unavailable",
-        "internal server error", "too many requests", "unauthorized", "forbidden", "failed to", "failed in",
-        "cuda out of", "cuda error", "out of memory", "runtimeerror", "valueerror", "keyerror", "typeerror",
-        "timeout", "request timed out", "request timeout", "read timed out", "deadlineexceeded", "deadline exceeded",
-        "connection ", "connectionerror", "rate limit", "ratelimiterror", "http error", "http 4", "http 5",
-        "status code", "api error", "apierror", "server error", "upstream ", "resource exhausted", "context length",
-        "this model s maximum context", "maximum context length", "content filter", "blocked by", "quota exceeded",
-        "you exceeded your", "oom ", "killed", "model overloaded", "the server had an error", "httperror",
-        "500 internal", "502 bad", "503 service", "504 gateway", "429 too", "400 bad", "401 unauthorized",
-        "403 forbidden", "404 not", "ssl ", "socket ", "jsondecodeerror", "torch ", "outofmemoryerror", "assertionerror",
-        "overloaded", "the engine is currently", "segmentation fault", "prefetch failed", "exceeded ",
-    ];
-    markers.contains(&words.as_str()) || starts.iter().any(|start| words.starts_with(start))
+    NULL_MARKERS.split('|').any(|marker| words == marker)
+        || ERROR_STARTS.split('|').any(|start| words.starts_with(start))
 }

@@ -88,10 +88,10 @@ const PHRASES: &[(Sense, &str)] = &[
         |if i were to|if asked|if only one|if you want one|if you insist|if need be|if i'm|if i am|closest|probablemente|probablement\
         |wahrscheinlich|provavelmente|probabilmente|вероятно|скорее всего|很可能|多分|おそらく|아마|倾向"),
     (HEDGE, "maybe|perhaps|possibly|possible|might|could|may|either|between|whether|torn|equally|plausible|conceivable|50\
-        |quizás|peut|vielleicht|talvez|forse|возможно|或许|也许|可能|either way|toss"),
+        |quizás|peut|vielleicht|talvez|forse|возможно|或许|也许|可能|either way|toss|as good as|as likely as|as plausible as"),
     (NOT, "not|no|never|neither|cannot|can't|without|nothing|isnt|doesnt|hardly|non|nie|nicht|kein|keine|no es|n'est|ne|não|nem|ni|не|ни\
-        |neither of|none of|不是|并非|不|非|不选|没有|không|bukan|değil|inte|niet|ではない|ではなく|아니|नहीं|ليس|ليست|why not|far from|excluding|except"),
-    (CONTRAST, "rather than|instead of|unlike|as opposed to|over|versus|vs|in place of|compared to|compared with|other than|and not|but not\
+        |neither of|none of|不是|并非|不|非|不选|没有|không|bukan|değil|inte|niet|ではない|ではなく|아니|नहीं|ليس|ليست|why not|far from|anything but|doubt|excluding|except"),
+    (CONTRAST, "rather than|instead of|unlike|as opposed to|over|versus|vs|in place of|compared to|compared with|other than|beats|better than|trumps|and not|but not\
         |en lugar de|en vez de|plutôt que|au lieu de|statt|anstatt|em vez de|invece di|вместо|而不是|而非"),
     (REJECT, "rule out|rules out|ruling out|ruled out|exclude|excludes|excluded|eliminate|eliminates|eliminated|eliminating|reject|rejected\
         |rejecting|discard|discarded|dismiss|dismissed|cross out|crossed out|drop|descarto|descartar|écarte|ausgeschlossen|排除"),
@@ -107,9 +107,9 @@ const PHRASES: &[(Sense, &str)] = &[
         |pero|aunque|porque|mais|parce|car|aber|weil|denn|mas|pois|perché|ma|но|потому|так как|а|vì|nhưng|çünkü|karena|但|但是|因为|因為|而"),
     (AND, "and|or|nor|&|/|+|y|o|et|ou|und|oder|e|ed|и|или|và|hoặc|ve|veya|dan|atau|和|或|与|及|と|और|و|as well as|plus"),
     (FIRST, "first thought|i first thought|i thought|thought|initially|at first|at first glance|at first sight|first guess|my first guess\
-        |first instinct|first impression|originally|i had thought|i was going to|i almost|almost said|nearly|tempted|seemed\
+        |first instinct|first impression|originally|i had thought|i was going to|i almost|almost said|nearly|tempted|seemed|answer was|my answer was|first say\
         |al principio|au début|zuerst|zunächst|сначала|起初|一开始|最初|乍一看|看似|本以为"),
-    (CORRECTION, "wait|actually|correction|misread|misjudged|mistaken|my mistake|my bad|on reflection|on second thought|on second thoughts\
+    (CORRECTION, "wait|sorry|edit|looking closer|looking closely|now think|i now|actually|correction|misread|misjudged|mistaken|my mistake|my bad|on reflection|on second thought|on second thoughts\
         |on closer look|on closer inspection|scratch that|strike that|changed my mind|change my mind|i mean|let me correct|let me revise\
         |revised|revising|revise|reconsider|reconsidering|looking again|after rewatching|after review|upon review|oops|whoops|rethinking|rechecking\
         |re-examining|sorry i meant|i meant|i was wrong|was wrong|withdraw|retract|no wait|wait no|hold on|make that|instead it|changed to|updating\

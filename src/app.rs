@@ -1,0 +1,309 @@
+//! The wiring: from settings to a running server or worker, and its graceful stop.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::{Server, ServerHandle};
+use actix_web::middleware::{Compress, from_fn};
+use actix_web::{App, HttpResponse, HttpServer, web};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use utoipa_actix_web::AppExt as _;
+use utoipa_swagger_ui::{Config as DocsConfig, SwaggerUi};
+
+use crate::clock::Clock;
+use crate::config::{HttpSettings, JudgeSettings, QueueSettings, QuotaSettings, StoreSettings};
+use crate::domain::submission::SubmissionState;
+use crate::evaluation::Evaluation;
+use crate::evaluation::boards::Boards;
+use crate::evaluation::catalogue::Catalogue;
+use crate::evaluation::judges::{Judges, JudgesError};
+use crate::http::{self, State};
+use crate::judge::Judge;
+use crate::limiter::HttpLimiter;
+use crate::queue::{EmbeddedQueue, Queue, QueueError, RedisQueue};
+use crate::store::submissions::count_by_state;
+use crate::store::{Store, StoreError, load_installation_id};
+use crate::telemetry::Metrics;
+use crate::tokens::{Signer, TokenError};
+use crate::{web as pages, worker};
+
+/// How long requests under way may take when the server stops.
+const SHUTDOWN_S: u64 = 8;
+
+/// A request's head must have come by then.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The lease owner of a process with an embedded queue: there is only one.
+const ONLY_PROCESS: &str = "embedded";
+
+/// Why a process did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// SQLite is one process's; Redis hands out work to several.
+    #[error(
+        "SECCHI_REDIS_URL needs PostgreSQL; leave it out with SQLite, or set SECCHI_DATABASE_URL to postgres://…"
+    )]
+    RedisWithSqlite,
+    /// A worker alone cannot reach an embedded queue.
+    #[error("`secchi worker` needs PostgreSQL and Redis; with SQLite, `secchi serve` works by itself")]
+    WorkerAlone,
+    /// An address cannot be listened on.
+    #[error("cannot listen on {0}: {1}")]
+    Listen(SocketAddr, std::io::Error),
+    /// The metrics cannot be registered.
+    #[error("metrics: {0}")]
+    Metrics(String),
+    /// The judge cannot be set up.
+    #[error(transparent)]
+    Judges(#[from] JudgesError),
+    /// The token secret is unusable.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// Redis cannot be reached.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What every process is started with.
+pub struct Process {
+    /// Where the ledger lies.
+    pub store: StoreSettings,
+    /// How work is handed out.
+    pub queue: QueueSettings,
+    /// Address of `/metrics`.
+    pub metrics_listen: SocketAddr,
+    /// Which judge scores.
+    pub judge: JudgeSettings,
+    /// How many submissions a team may make.
+    pub quota: QuotaSettings,
+    /// Bytes of a prediction file.
+    pub max_upload_bytes: u64,
+    /// What time it is.
+    pub clock: Clock,
+    /// A judge that a test hands in instead of the settings'.
+    pub given_judge: Option<Arc<dyn Judge>>,
+}
+
+/// A running server or worker.
+pub struct Running {
+    /// Address of the API; none of a worker.
+    pub address: Option<SocketAddr>,
+    /// Address of `/metrics`.
+    pub metrics_address: SocketAddr,
+    /// What it works with.
+    pub evaluation: Arc<Evaluation>,
+    /// The name under which its worker holds leases.
+    pub owner: String,
+    stopping: watch::Sender<bool>,
+    worker: JoinSet<()>,
+    servers: Vec<ServerHandle>,
+    serving: JoinSet<std::io::Result<()>>,
+}
+
+impl Running {
+    /// Stops in good order: requests and slices under way end or are put back.
+    pub async fn stop(mut self) {
+        self.stopping.send_replace(true);
+        let servers = self.servers.iter().map(|server| server.stop(true));
+        let worker = async { while self.worker.join_next().await.is_some() {} };
+        futures::future::join(futures::future::join_all(servers), worker).await;
+        while self.serving.join_next().await.is_some() {}
+    }
+}
+
+/// Starts the API and the pages, with a worker unless told otherwise.
+///
+/// # Errors
+/// When a setting, a port, the database or Redis refuses.
+pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> Result<Running, StartError> {
+    let data_dir = process.store.data_dir.clone();
+    let mut running = open(process, true).await?;
+    let evaluation = running.evaluation.clone();
+    let installation_id = evaluation.store.read(load_installation_id).await?;
+    if http.jwt_secret.is_none() && matches!(evaluation.queue, Queue::Redis(_)) {
+        tracing::warn!("SECCHI_JWT_SECRET is not set: another server will refuse this one's access tokens");
+    }
+    let boards = Arc::new(Boards::default());
+    let state = web::Data::new(State {
+        signer: Signer::new(http.jwt_secret.as_deref(), &data_dir, &installation_id)?,
+        limiter: HttpLimiter::new(http.http_rate_per_minute),
+        trusted_proxies: http.trusted_proxies,
+        boards: boards.clone(),
+        intake_turns: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
+        evaluation: evaluation.clone(),
+    });
+    let pages = web::Data::new(pages::Pages { evaluation: evaluation.clone(), boards });
+    let (server, address) = api_server(http.listen, state, pages)?;
+    running.address = Some(address);
+    running.add_server(server);
+    if with_worker {
+        running.start_worker().await?;
+    }
+    Ok(running)
+}
+
+/// Starts a worker only.
+///
+/// # Errors
+/// As [`serve`], and with an embedded queue.
+pub async fn work(process: Process) -> Result<Running, StartError> {
+    let mut running = open(process, false).await?;
+    if matches!(running.evaluation.queue, Queue::Embedded(_)) {
+        running.stop().await;
+        return Err(StartError::WorkerAlone);
+    }
+    running.start_worker().await?;
+    Ok(running)
+}
+
+impl Running {
+    async fn start_worker(&mut self) -> Result<(), StoreError> {
+        let stopping = self.stopping.subscribe();
+        self.worker = worker::start(self.evaluation.clone(), self.owner.clone(), stopping).await?;
+        Ok(())
+    }
+
+    fn add_server(&mut self, server: Server) {
+        self.servers.push(server.handle());
+        self.serving.spawn(server);
+    }
+}
+
+/// Opens ledger, queue and judge, and serves the metrics.
+async fn open(process: Process, of_server: bool) -> Result<Running, StartError> {
+    if process.queue.redis_url.is_some() && process.store.database_url.starts_with("sqlite:") {
+        return Err(StartError::RedisWithSqlite);
+    }
+    let metrics = Metrics::new(of_server).map_err(|error| StartError::Metrics(error.to_string()))?;
+    let metrics = Arc::new(metrics);
+    let store = Store::open(&process.store.database_url).await?;
+    let queue = match &process.queue.redis_url {
+        None => Queue::Embedded(EmbeddedQueue::default()),
+        Some(url) => {
+            let installation_id = store.read(load_installation_id).await?;
+            Queue::Redis(RedisQueue::connect(url, &installation_id).await?)
+        }
+    };
+    let judges = match process.given_judge {
+        Some(judge) => Judges::given(judge, process.judge.judge_max_concurrency as usize),
+        None => Judges::new(&process.judge, metrics.clone())?,
+    };
+    judges.establish(&store, process.clock.now_ms()).await?;
+    let evaluation = Arc::new(Evaluation {
+        store,
+        queue,
+        clock: process.clock,
+        metrics,
+        catalogue: Catalogue::default(),
+        judges,
+        quota: process.quota,
+        max_upload_bytes: process.max_upload_bytes,
+    });
+    let (server, metrics_address) = metrics_server(process.metrics_listen, evaluation.clone(), of_server)?;
+    // While the address is held nobody else has the name, and its leases are those of a predecessor that is gone.
+    let owner = match &evaluation.queue {
+        Queue::Embedded(_) => ONLY_PROCESS.to_owned(),
+        Queue::Redis(_) => format!("{}/{metrics_address}", gethostname::gethostname().to_string_lossy()),
+    };
+    let mut running = Running {
+        address: None,
+        metrics_address,
+        evaluation,
+        owner,
+        stopping: watch::Sender::new(false),
+        worker: JoinSet::new(),
+        servers: Vec::new(),
+        serving: JoinSet::new(),
+    };
+    running.add_server(server);
+    Ok(running)
+}
+
+fn api_server(
+    listen: SocketAddr,
+    state: web::Data<State>,
+    pages: web::Data<pages::Pages>,
+) -> Result<(Server, SocketAddr), StartError> {
+    let server = HttpServer::new(move || {
+        App::new()
+            .wrap(Compress::default())
+            .wrap(from_fn(http::guard))
+            .app_data(state.clone())
+            .app_data(pages.clone())
+            .configure(http::extractor_errors)
+            .into_utoipa_app()
+            .configure(http::routes)
+            .into_app()
+            .configure(pages::routes)
+            .service(web::redirect("/docs", "/docs/"))
+            .service(SwaggerUi::new("/docs/{_:.*}").config(DocsConfig::from("/api/v1/openapi.json")))
+            .default_service(web::to(http::unmatched))
+    });
+    let server = server
+        .client_request_timeout(HEAD_TIMEOUT)
+        .shutdown_timeout(SHUTDOWN_S)
+        .disable_signals()
+        .bind(listen)
+        .map_err(|error| StartError::Listen(listen, error))?;
+    let address = server.addrs().first().copied().unwrap_or(listen);
+    Ok((server.run(), address))
+}
+
+fn metrics_server(
+    listen: SocketAddr,
+    evaluation: Arc<Evaluation>,
+    of_server: bool,
+) -> Result<(Server, SocketAddr), StartError> {
+    let evaluation = web::Data::from(evaluation);
+    let server = HttpServer::new(move || {
+        let scrape = move |evaluation: web::Data<Evaluation>| scrape(evaluation, of_server);
+        App::new().app_data(evaluation.clone()).route("/metrics", web::get().to(scrape))
+    });
+    let server = server
+        .workers(1)
+        .shutdown_timeout(1)
+        .disable_signals()
+        .bind(listen)
+        .map_err(|error| StartError::Listen(listen, error))?;
+    let address = server.addrs().first().copied().unwrap_or(listen);
+    Ok((server.run(), address))
+}
+
+/// All metrics; those of the ledger are read now.
+async fn scrape(evaluation: web::Data<Evaluation>, of_server: bool) -> HttpResponse {
+    let metrics = &evaluation.metrics;
+    metrics.judge_in_flight.set(i64::try_from(evaluation.judges.in_flight()).unwrap_or(i64::MAX));
+    if of_server {
+        if let Err(error) = read_ledger_gauges(&evaluation).await {
+            tracing::error!(error, "the gauges of the ledger could not be read");
+            return HttpResponse::ServiceUnavailable().body("the ledger or the queue is not to be reached\n");
+        }
+    }
+    match metrics.render() {
+        Ok(text) => HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text),
+        Err(error) => {
+            tracing::error!(%error, "the metrics could not be written");
+            HttpResponse::InternalServerError().finish()
+        }
+    }
+}
+
+async fn read_ledger_gauges(evaluation: &Evaluation) -> Result<(), String> {
+    let counts =
+        evaluation.store.read(count_by_state).await.map_err(|error: StoreError| error.to_string())?;
+    let depth = evaluation.queue.depth().await.map_err(|error| error.to_string())?;
+    let metrics = &evaluation.metrics;
+    for state in SubmissionState::ALL {
+        let count = counts.iter().find(|(other, _)| other == state).map_or(0, |(_, count)| *count);
+        metrics.submissions_in_state.with_label_values(&[state.as_str()]).set(count);
+    }
+    metrics.queue_depth.set(i64::try_from(depth.waiting).unwrap_or(i64::MAX));
+    let waited_ms = depth.oldest_ms.map_or(0, |oldest_ms| evaluation.clock.now_ms() - oldest_ms);
+    metrics.queue_oldest.set(waited_ms.max(0) as f64 / 1000.0);
+    Ok(())
+}

@@ -1,0 +1,208 @@
+//! Importing a release: read whole, checked whole, and stored in one transaction or not at all.
+
+use std::io::BufRead;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::domain::question::Split;
+use crate::domain::submission::Feedback;
+use crate::store::releases::{
+    self, KeyRow, QuestionRow, Release, Video as VideoRow, activate_release, find_release, insert_release,
+};
+use crate::store::{Store, StoreError, bump_board_revision, insert_audit};
+
+use super::cameras::settle_cameras;
+use super::release::{ReleaseContent, ReleaseError, read_release};
+use super::summary::{Summary, summarize};
+
+/// Who the audit log names for what was done at the command line.
+const COMMAND_LINE: &str = "command line";
+
+/// Why a release was not imported or activated.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The file or the list of cameras is faulty.
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+    /// The name is taken by other content.
+    #[error(
+        "there is a release `{0}` of `{1}` with other content; a release never changes: choose another name"
+    )]
+    Taken(String, Split),
+    /// The name is blank.
+    #[error("the release's name is blank; give one such as `2026-06`")]
+    BlankName,
+    /// There is no such release.
+    #[error("there is no release `{0}` of `{1}`; `secchi dataset list` shows all")]
+    Unknown(String, Split),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What is imported, and under what name.
+#[derive(Debug, Clone)]
+pub struct NewRelease {
+    /// The name, unique within the split.
+    pub name: String,
+    /// The split that the file holds.
+    pub split: Split,
+    /// What teams may read about single answers.
+    pub feedback: Feedback,
+}
+
+/// What an import did.
+pub struct Imported {
+    /// The release as stored.
+    pub release: Release,
+    /// What it holds.
+    pub summary: Summary,
+    /// Whether it stood already and nothing was stored.
+    pub already_there: bool,
+}
+
+/// Imports a release file, with a list of the cameras that the file leaves open. The first release of a split is active
+/// by itself; the same content under the same name again changes nothing.
+///
+/// # Errors
+/// When anything about the file is faulty, or the name is taken by other content.
+pub async fn import_release(
+    store: &Store,
+    new: NewRelease,
+    file: impl BufRead,
+    cameras: Option<Vec<u8>>,
+    now_ms: i64,
+) -> Result<Imported, ImportError> {
+    if new.name.trim().is_empty() {
+        return Err(ImportError::BlankName);
+    }
+    let mut content = read_release(file)?;
+    if let Some(cameras) = cameras {
+        settle_cameras(&mut content, cameras.as_slice())?;
+    }
+    let summary = summarize(&content);
+    let release = Release {
+        id: uuid::Uuid::now_v7().to_string(),
+        name: new.name,
+        split: new.split,
+        content_sha256: content_hash(&content),
+        feedback: new.feedback,
+        active: false,
+        created_at_ms: now_ms,
+    };
+    let stored: Result<(Release, bool), ImportError> =
+        store.write(move |connection| store_release(connection, release, &content, now_ms)).await;
+    let (release, already_there) = stored?;
+    Ok(Imported { release, summary, already_there })
+}
+
+fn store_release(
+    connection: &mut crate::store::DbConnection,
+    mut release: Release,
+    content: &ReleaseContent,
+    now_ms: i64,
+) -> Result<(Release, bool), ImportError> {
+    if let Some(standing) = find_release(connection, release.split, &release.name)? {
+        if standing.content_sha256 != release.content_sha256 {
+            return Err(ImportError::Taken(release.name, release.split));
+        }
+        return Ok((standing, true));
+    }
+    release.active = releases::find_active_release(connection, release.split)?.is_none();
+    let (videos, questions, keys) = rows(&release.id, content);
+    insert_release(connection, &release, &videos, &questions, &keys)?;
+    bump_board_revision(connection)?;
+    let subject = format!("{}/{}", release.split, release.name);
+    let action = (COMMAND_LINE, "import_release", subject.as_str());
+    insert_audit(connection, now_ms, action, None, Some(&release.content_sha256))?;
+    Ok((release, false))
+}
+
+/// Makes a release the active one of its split.
+///
+/// # Errors
+/// When there is no such release.
+pub async fn make_active(
+    store: &Store,
+    split: Split,
+    name: String,
+    now_ms: i64,
+) -> Result<Release, ImportError> {
+    store
+        .write(move |connection| {
+            let Some(release) = find_release(connection, split, &name)? else {
+                return Err(ImportError::Unknown(name, split));
+            };
+            let before = releases::find_active_release(connection, split)?.map(|release| release.name);
+            activate_release(connection, split, &release.id)?;
+            bump_board_revision(connection)?;
+            let action = (COMMAND_LINE, "activate_release", split.as_str());
+            insert_audit(connection, now_ms, action, before.as_deref(), Some(&name))?;
+            Ok(release)
+        })
+        .await
+}
+
+/// A hash of everything that answers are graded by, in hex; each part is preceded by its length.
+fn content_hash(content: &ReleaseContent) -> String {
+    let mut hash = Sha256::new();
+    let mut part = |text: &str| {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text);
+    };
+    for video in &content.videos {
+        [&video.id, &video.collection, &video.video_id, &video.video_file, &video.video_path]
+            .into_iter()
+            .for_each(|text| part(text));
+        part(video.camera.as_str());
+    }
+    for question in &content.questions {
+        part(&question.question_id);
+        part(question.question_type.as_str());
+        part(&question.question);
+        part(&question.prompt);
+        for option in &question.options {
+            part(&option.label);
+            part(&option.text);
+        }
+        let key = &question.key;
+        [&key.task, &key.central_object, &key.answer, &key.answer_text, &key.evidence]
+            .into_iter()
+            .for_each(|text| part(text));
+    }
+    hex::encode(hash.finalize())
+}
+
+fn rows(release_id: &str, content: &ReleaseContent) -> (Vec<VideoRow>, Vec<QuestionRow>, Vec<KeyRow>) {
+    let place = |place: usize| i32::try_from(place).unwrap_or(i32::MAX);
+    let videos = content.videos.iter().enumerate().map(|(position, video)| VideoRow {
+        release_id: release_id.to_owned(),
+        position: place(position),
+        id: video.id.clone(),
+        collection: video.collection.clone(),
+        video_id: video.video_id.clone(),
+        video_file: video.video_file.clone(),
+        video_path: video.video_path.clone(),
+    });
+    let questions = content.questions.iter().enumerate().map(|(position, question)| QuestionRow {
+        release_id: release_id.to_owned(),
+        position: place(position),
+        question_id: question.question_id.clone(),
+        video_position: place(question.video),
+        question_type: question.question_type.to_string(),
+        question: question.question.clone(),
+        prompt: question.prompt.clone(),
+        options: serde_json::json!(question.options).to_string(),
+    });
+    let keys = content.questions.iter().enumerate().map(|(position, question)| KeyRow {
+        release_id: release_id.to_owned(),
+        position: place(position),
+        task: question.key.task.clone(),
+        central_object: question.key.central_object.clone(),
+        answer: question.key.answer.clone(),
+        answer_text: question.key.answer_text.clone(),
+        evidence: question.key.evidence.clone(),
+        camera: content.videos[question.video].camera.to_string(),
+    });
+    (videos.collect(), questions.collect(), keys.collect())
+}

@@ -1,0 +1,217 @@
+//! `secchi dataset`: importing, listing and activating releases.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+
+use crate::benchmark::import::{ImportError, Imported, NewRelease, import_release, make_active};
+use crate::benchmark::release::ReleaseError;
+use crate::clock::Clock;
+use crate::config::StoreSettings;
+use crate::domain::instant::rfc3339;
+use crate::domain::question::Split;
+use crate::domain::submission::Feedback;
+use crate::store::Store;
+use crate::store::releases::load_releases;
+
+use super::report::table;
+
+/// Import, list and activate releases of the benchmark
+#[derive(Debug, Subcommand)]
+pub enum DatasetCommand {
+    Import(ImportArgs),
+    List(ListArgs),
+    Activate(ActivateArgs),
+}
+
+/// Check a release file whole and import it, or list all of its faults
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  secchi dataset import --release 2026-06 --split test test.jsonl")]
+pub struct ImportArgs {
+    /// The release file: the paper's records, one a line
+    file: PathBuf,
+    /// Name of the release, such as 2026-06
+    #[arg(long)]
+    release: String,
+    /// test, val or train
+    #[arg(long)]
+    split: Split,
+    /// CSV of `id,camera` for videos whose camera the annotation leaves open
+    #[arg(long, value_name = "FILE.csv")]
+    camera: Option<PathBuf>,
+    /// What teams may read about single answers: none or per-question [default: per-question for val, else none]
+    #[arg(long)]
+    feedback: Option<Feedback>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreSettings,
+}
+
+/// List releases
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreSettings,
+}
+
+/// Grade new submissions by this release from now on
+#[derive(Debug, Args)]
+pub struct ActivateArgs {
+    /// Name of the release
+    name: String,
+    /// test, val or train
+    #[arg(long)]
+    split: Split,
+    #[command(flatten)]
+    store: StoreSettings,
+}
+
+/// Runs a command on releases.
+///
+/// # Errors
+/// When the file, the name or the database refuses.
+pub async fn run(command: DatasetCommand) -> anyhow::Result<()> {
+    match command {
+        DatasetCommand::Import(arguments) => import(arguments).await,
+        DatasetCommand::List(arguments) => list(arguments).await,
+        DatasetCommand::Activate(ActivateArgs { name, split, store }) => {
+            let store = Store::open(&store.database_url).await?;
+            let release = make_active(&store, split, name, Clock::System.now_ms()).await?;
+            println!("`{}` is the active release of `{split}`", release.name);
+            Ok(())
+        }
+    }
+}
+
+async fn import(arguments: ImportArgs) -> anyhow::Result<()> {
+    let store = Store::open(&arguments.store.database_url).await?;
+    let file = File::open(&arguments.file).with_context(|| format!("`{}`", arguments.file.display()))?;
+    let cameras = match &arguments.camera {
+        Some(path) => Some(std::fs::read(path).with_context(|| format!("`{}`", path.display()))?),
+        None => None,
+    };
+    let default_feedback = if arguments.split == Split::Val { Feedback::PerQuestion } else { Feedback::None };
+    let new = NewRelease {
+        name: arguments.release,
+        split: arguments.split,
+        feedback: arguments.feedback.unwrap_or(default_feedback),
+    };
+    let imported = import_release(&store, new, BufReader::new(file), cameras, Clock::System.now_ms()).await;
+    match imported {
+        Ok(imported) if arguments.json => println!("{}", json(&imported)),
+        Ok(imported) => print(&imported),
+        Err(ImportError::Release(ReleaseError::Faulty(faults))) => {
+            for fault in &faults.listed {
+                println!("line {}: {}", fault.line, fault.detail);
+            }
+            anyhow::bail!("{} fault(s); nothing was imported", faults.total);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(())
+}
+
+fn json(imported: &Imported) -> serde_json::Value {
+    let Imported { release, summary, already_there } = imported;
+    let types: Vec<_> = summary
+        .types
+        .iter()
+        .map(|kind| {
+            let letters: serde_json::Map<_, _> =
+                kind.letters.iter().map(|(letter, count)| (letter.to_string(), (*count).into())).collect();
+            serde_json::json!({
+                "type": kind.question_type, "dimension": kind.dimension, "questions": kind.questions,
+                "videos_without": kind.videos_without, "letters": letters,
+            })
+        })
+        .collect();
+    serde_json::json!({
+        "release": release.name, "split": release.split, "sha256": release.content_sha256, "active": release.active,
+        "already_there": already_there, "videos": summary.videos, "questions": summary.questions, "types": types,
+        "cameras": {
+            "static": summary.static_cameras, "moving": summary.moving_cameras, "unknown": summary.unknown_cameras,
+        },
+    })
+}
+
+fn print(imported: &Imported) {
+    let Imported { release, summary, already_there } = imported;
+    let rows = summary.types.iter().map(|kind| {
+        let letters = kind.letters.iter().map(|(letter, count)| format!("{letter} {count}"));
+        vec![
+            kind.question_type.to_string(),
+            kind.dimension.to_owned(),
+            kind.questions.to_string(),
+            kind.videos_without.to_string(),
+            letters.collect::<Vec<_>>().join("  "),
+        ]
+    });
+    println!("{}", table(&["type", "dimension", "questions", "videos without", "right letters"], rows));
+    println!(
+        "{} videos, {} questions; cameras: {} static, {} moving, {} unknown",
+        summary.videos,
+        summary.questions,
+        summary.static_cameras,
+        summary.moving_cameras,
+        summary.unknown_cameras.len()
+    );
+    for id in &summary.unknown_cameras {
+        println!("  camera unknown: {id}");
+    }
+    for column in &summary.empty_columns {
+        println!("  no question counts in {column}: no submission will have it");
+    }
+    match (already_there, release.active) {
+        (true, _) => println!(
+            "`{}` of `{}` stands already with this content; nothing was changed",
+            release.name, release.split
+        ),
+        (false, true) => {
+            println!("imported `{}` of `{}`; it is the active release", release.name, release.split)
+        }
+        (false, false) => println!(
+            "imported `{}` of `{}`; `secchi dataset activate {} --split {}` makes it the active one",
+            release.name, release.split, release.name, release.split
+        ),
+    }
+}
+
+async fn list(arguments: ListArgs) -> anyhow::Result<()> {
+    let store = Store::open(&arguments.store.database_url).await?;
+    let releases = store.read(load_releases).await?;
+    if arguments.json {
+        let items: Vec<_> = releases
+            .iter()
+            .map(|release| {
+                serde_json::json!({
+                    "release": release.name, "split": release.split, "sha256": release.content_sha256,
+                    "feedback": release.feedback, "active": release.active,
+                    "created_at": rfc3339(release.created_at_ms),
+                })
+            })
+            .collect();
+        println!("{}", serde_json::Value::from(items));
+        return Ok(());
+    }
+    let rows = releases.into_iter().map(|release| {
+        let active = if release.active { "active" } else { "" };
+        vec![
+            release.split.to_string(),
+            release.name,
+            active.to_owned(),
+            release.feedback.to_string(),
+            release.content_sha256[..12].to_owned(),
+            rfc3339(release.created_at_ms),
+        ]
+    });
+    println!("{}", table(&["split", "release", "", "feedback", "hash", "imported"], rows));
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! `secchi judge`: trying the configured judge.
+
+use std::time::Instant;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use crate::clock::Clock;
+use crate::config::{JudgeSettings, StoreSettings};
+use crate::domain::question::Rubric;
+use crate::evaluation::judges::Judges;
+use crate::judge::Item;
+use crate::store::Store;
+use crate::telemetry::Metrics;
+
+/// Try the judge
+#[derive(Debug, Subcommand)]
+pub enum JudgeCommand {
+    Check(CheckArgs),
+}
+
+/// Make one real call per rubric under the current configuration and say what came back
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreSettings,
+    #[command(flatten)]
+    judge: JudgeSettings,
+}
+
+/// Runs a command on the judge.
+///
+/// # Errors
+/// When the judge cannot be asked or gives no valid score.
+pub async fn run(command: JudgeCommand) -> anyhow::Result<()> {
+    let JudgeCommand::Check(arguments) = command;
+    let store = Store::open(&arguments.store.database_url).await?;
+    let metrics = std::sync::Arc::new(Metrics::new(false)?);
+    let judges = Judges::new(&arguments.judge, metrics)?;
+    judges.establish(&store, Clock::System.now_ms()).await?;
+    let current = judges.current(&store).await?;
+    let judge = judges.judge(&store, &current.id).await?;
+    let mut failed = 0;
+    for rubric in Rubric::ALL {
+        let evidence = evidence();
+        let item = Item {
+            question_id: "check--q1",
+            rubric: *rubric,
+            question: "How do the camera movement and viewpoint capture the sea turtle?",
+            reference: REFERENCE,
+            evidence: &evidence,
+            answer: REFERENCE,
+        };
+        let started = Instant::now();
+        let result = judge.judge(&item).await;
+        let took_ms = started.elapsed().as_millis();
+        let line = match &result {
+            Ok(verdict) => {
+                let cost_usd = judges.cost_usd(verdict.usage);
+                json!({
+                    "rubric": rubric, "configuration": current.id, "model": verdict.model, "scores": verdict.scores,
+                    "latency_ms": took_ms, "prompt_tokens": verdict.usage.prompt_tokens,
+                    "completion_tokens": verdict.usage.completion_tokens, "cost_usd": cost_usd,
+                })
+            }
+            Err(failure) => {
+                failed += 1;
+                json!({ "rubric": rubric, "configuration": current.id, "error": failure.to_string(), "latency_ms": took_ms })
+            }
+        };
+        if arguments.json {
+            println!("{line}");
+        } else {
+            match result {
+                Ok(verdict) => println!(
+                    "{rubric}: scores {:?} from `{}` in {took_ms} ms, {} + {} tokens, ${:.6}",
+                    verdict.scores,
+                    verdict.model,
+                    verdict.usage.prompt_tokens,
+                    verdict.usage.completion_tokens,
+                    judges.cost_usd(verdict.usage)
+                ),
+                Err(failure) => println!("{rubric}: {failure} (after {took_ms} ms)"),
+            }
+        }
+    }
+    anyhow::ensure!(failed == 0, "{failed} of {} rubrics got no valid score", Rubric::ALL.len());
+    Ok(())
+}
+
+/// A made-up clip: no question of any release leaves the server for a check.
+const REFERENCE: &str = "The camera pans slowly to the right in a full view and follows a green sea turtle that glides over \
+                         a coral reef in clear, sunlit water.";
+
+fn evidence() -> serde_json::Map<String, serde_json::Value> {
+    let pairs = [
+        ("central_object", "green sea turtle"),
+        ("movement_behavior", "glides over the reef"),
+        ("camera_position", "full scene"),
+        ("camera_angle", "slow pan to the right"),
+        ("environment", "coral reef"),
+        ("lighting", "sunlit"),
+    ];
+    pairs.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect()
+}

@@ -1,0 +1,93 @@
+//! The command line: one file a command. Prints results to standard output and errors to standard error.
+#![expect(clippy::print_stdout, reason = "commands print their results")]
+
+mod client;
+#[cfg(feature = "server")]
+mod dataset;
+#[cfg(feature = "server")]
+mod judge;
+mod report;
+#[cfg(feature = "server")]
+mod serve;
+#[cfg(feature = "server")]
+mod team;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use crate::config;
+use crate::telemetry::start_logging;
+
+/// Evaluation server and public leaderboard of MarineLife-16K
+#[derive(Debug, Parser)]
+#[command(name = "secchi", version, arg_required_else_help = true, max_term_width = 110)]
+struct Cli {
+    /// Settings file; flags and the environment beat it [default: secchi.toml, if there is one]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    #[cfg(feature = "server")]
+    Serve(serve::ServeArgs),
+    #[cfg(feature = "server")]
+    Worker(serve::WorkerArgs),
+    #[cfg(feature = "server")]
+    Migrate(serve::MigrateArgs),
+    #[cfg(feature = "server")]
+    #[command(subcommand)]
+    Dataset(dataset::DatasetCommand),
+    #[cfg(feature = "server")]
+    #[command(subcommand)]
+    Team(team::TeamCommand),
+    #[cfg(feature = "server")]
+    #[command(subcommand)]
+    Judge(judge::JudgeCommand),
+    Submit(client::SubmitArgs),
+    Status(client::StatusArgs),
+    Publish(client::PublishArgs),
+    Withdraw(client::WithdrawArgs),
+    /// Prints the OpenAPI document that stands in openapi/openapi.json
+    #[cfg(feature = "server")]
+    Openapi,
+}
+
+/// Runs the command that `arguments` name.
+///
+/// # Errors
+/// Whatever kept the command from doing its work, in words for the user.
+pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
+    let file = config::file_argument(&arguments);
+    let command = config::with_file(Cli::command(), file.as_deref())?;
+    let matches = command.get_matches_from(arguments);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    start_logging(&config::log_filter(), config::no_color());
+    match cli.command {
+        #[cfg(feature = "server")]
+        Command::Serve(arguments) => serve::serve(arguments).await,
+        #[cfg(feature = "server")]
+        Command::Worker(arguments) => serve::worker(arguments).await,
+        #[cfg(feature = "server")]
+        Command::Migrate(arguments) => serve::migrate(arguments).await,
+        #[cfg(feature = "server")]
+        Command::Dataset(command) => dataset::run(command).await,
+        #[cfg(feature = "server")]
+        Command::Team(command) => team::run(command).await,
+        #[cfg(feature = "server")]
+        Command::Judge(command) => judge::run(command).await,
+        Command::Submit(arguments) => client::submit(arguments).await,
+        Command::Status(arguments) => client::status(arguments).await,
+        Command::Publish(arguments) => client::publish(arguments).await,
+        Command::Withdraw(arguments) => client::withdraw(arguments).await,
+        #[cfg(feature = "server")]
+        Command::Openapi => {
+            println!("{}", crate::http::document().to_pretty_json()?);
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! `secchi team`: who may submit.
+
+use clap::{Args, Subcommand};
+
+use crate::accounts::{self, NewTeam};
+use crate::clock::Clock;
+use crate::config::StoreSettings;
+use crate::domain::instant::rfc3339;
+use crate::domain::team::Role;
+use crate::store::Store;
+use crate::store::teams::load_teams;
+
+use super::report::table;
+
+/// Make, list and disable teams; rotate their keys
+#[derive(Debug, Subcommand)]
+pub enum TeamCommand {
+    Create(CreateArgs),
+    List(ListArgs),
+    Disable(SlugArgs),
+    RotateKey(SlugArgs),
+}
+
+/// Make a team and print its API key, once
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  secchi team create ocean-lab --name \"Ocean Lab\" --email lab@example.org"
+)]
+pub struct CreateArgs {
+    /// Short name: a-z, 0-9 and `-`
+    slug: String,
+    /// Full name
+    #[arg(long)]
+    name: String,
+    /// Where to reach the team
+    #[arg(long)]
+    email: Option<String>,
+    /// A team of maintainers, who may also administer
+    #[arg(long)]
+    maintainer: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreSettings,
+}
+
+/// List all teams
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreSettings,
+}
+
+/// Act on one team: its keys and tokens end at once
+#[derive(Debug, Args)]
+pub struct SlugArgs {
+    /// Short name
+    slug: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreSettings,
+}
+
+/// Runs a command on teams.
+///
+/// # Errors
+/// When the database or the team's name refuses.
+pub async fn run(command: TeamCommand) -> anyhow::Result<()> {
+    let now_ms = Clock::System.now_ms();
+    match command {
+        TeamCommand::Create(arguments) => create(arguments, now_ms).await,
+        TeamCommand::List(arguments) => list(arguments).await,
+        TeamCommand::Disable(SlugArgs { slug, json, store }) => {
+            let store = Store::open(&store.database_url).await?;
+            accounts::disable_team(&store, slug.clone(), now_ms).await?;
+            if json {
+                println!("{}", serde_json::json!({"slug": slug, "disabled": true}));
+            } else {
+                println!("`{slug}` is disabled; its keys and tokens have ended");
+            }
+            Ok(())
+        }
+        TeamCommand::RotateKey(SlugArgs { slug, json, store }) => {
+            let store = Store::open(&store.database_url).await?;
+            let key = accounts::rotate_key(&store, slug.clone(), now_ms).await?;
+            if json {
+                println!("{}", serde_json::json!({"slug": slug, "api_key": key}));
+            } else {
+                println!("New API key of `{slug}`, shown only now (older ones have ended):\n{key}");
+            }
+            Ok(())
+        }
+    }
+}
+
+async fn create(arguments: CreateArgs, now_ms: i64) -> anyhow::Result<()> {
+    let store = Store::open(&arguments.store.database_url).await?;
+    let new = NewTeam {
+        slug: arguments.slug,
+        name: arguments.name,
+        email: arguments.email,
+        role: if arguments.maintainer { Role::Maintainer } else { Role::Team },
+    };
+    let (team, key) = accounts::create_team(&store, new, now_ms).await?;
+    if arguments.json {
+        let made = serde_json::json!({
+            "id": team.id, "slug": team.slug, "name": team.name, "role": team.role, "api_key": key,
+        });
+        println!("{made}");
+    } else {
+        println!("Team `{}` is made. Its API key, shown only now:\n{key}", team.slug);
+    }
+    Ok(())
+}
+
+async fn list(arguments: ListArgs) -> anyhow::Result<()> {
+    let store = Store::open(&arguments.store.database_url).await?;
+    let teams = store.read(load_teams).await?;
+    if arguments.json {
+        let items: Vec<_> = teams
+            .iter()
+            .map(|team| {
+                serde_json::json!({
+                    "id": team.id, "slug": team.slug, "name": team.name, "email": team.email, "role": team.role,
+                    "disabled": team.disabled_at_ms.is_some(), "created_at": rfc3339(team.created_at_ms),
+                })
+            })
+            .collect();
+        println!("{}", serde_json::Value::from(items));
+        return Ok(());
+    }
+    let rows = teams.into_iter().map(|team| {
+        let state = if team.disabled_at_ms.is_some() { "disabled" } else { "" };
+        vec![team.slug, team.name, team.role.to_string(), team.email.unwrap_or_default(), state.to_owned()]
+    });
+    println!("{}", table(&["team", "name", "role", "e-mail", "state"], rows));
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! Which board is asked for, and in what order. Knows nothing of rows.
+
+use serde::Deserialize;
+
+use crate::domain::column::Column;
+use crate::domain::question::Split;
+use crate::domain::submission::Group;
+
+/// By which column rows are sorted, and which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sort {
+    /// The column.
+    pub column: Column,
+    /// Whether the highest value comes first.
+    pub descending: bool,
+}
+
+impl Sort {
+    /// What is sorted by unless said otherwise.
+    pub const DEFAULT: Sort = Sort { column: Column::Mcq, descending: true };
+
+    /// Reads a column's id, `-` in front for descending.
+    pub fn parse(text: &str) -> Option<Sort> {
+        let (id, descending) = text.strip_prefix('-').map_or((text, false), |id| (id, true));
+        Some(Sort { column: Column::parse(id)?, descending })
+    }
+}
+
+impl std::fmt::Display for Sort {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", if self.descending { "-" } else { "" }, self.column)
+    }
+}
+
+/// Which rows a board shows, and in what order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BoardQuery {
+    /// The split.
+    pub split: Split,
+    /// The order.
+    pub sort: Sort,
+    /// Only this group.
+    pub group: Option<Group>,
+    /// All of a team's submissions of a model instead of the newest.
+    pub all: bool,
+}
+
+/// Why a board cannot be shown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BoardQueryError {
+    /// The sorted column is none.
+    #[error("`sort` is `{0}`; give one of {columns}, `-` in front for descending", columns = column_ids())]
+    UnknownColumn(String),
+    /// Another parameter has a value that it cannot have.
+    #[error("`{name}` is `{value}`; give {allowed}")]
+    Parameter {
+        /// The parameter.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What may be given.
+        allowed: &'static str,
+    },
+}
+
+/// The parameters of a board, as they stand in an address.
+#[derive(Debug, Default, Clone, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct BoardParameters {
+    /// `test` or `val`; `test` unless said.
+    pub split: Option<String>,
+    /// A column's id, `-` in front for descending; `-MCQ` unless said.
+    pub sort: Option<String>,
+    /// Only this group: `open-small`, `open-large` or `closed`.
+    pub group: Option<String>,
+    /// `json` or `csv`; `Accept` works too.
+    pub format: Option<String>,
+    /// 1 for all submissions of a team's model instead of the newest.
+    pub all: Option<String>,
+}
+
+impl BoardParameters {
+    /// The board that is meant.
+    ///
+    /// # Errors
+    /// When a parameter has a value that it cannot have.
+    pub fn query(&self) -> Result<BoardQuery, BoardQueryError> {
+        let wrong = |name, value: &str, allowed| BoardQueryError::Parameter {
+            name,
+            value: value.to_owned(),
+            allowed,
+        };
+        let split = match self.split.as_deref() {
+            None | Some("test") => Split::Test,
+            Some("val") => Split::Val,
+            Some(other) => return Err(wrong("split", other, "`test` or `val`")),
+        };
+        let sort = match self.sort.as_deref() {
+            None => Sort::DEFAULT,
+            Some(text) => Sort::parse(text).ok_or_else(|| BoardQueryError::UnknownColumn(text.to_owned()))?,
+        };
+        let group = match self.group.as_deref() {
+            None => None,
+            Some(text) => {
+                let unknown = || wrong("group", text, "`open-small`, `open-large` or `closed`");
+                Some(Group::parse(text).ok_or_else(unknown)?)
+            }
+        };
+        let all = match self.all.as_deref() {
+            None | Some("0") => false,
+            Some("1") => true,
+            Some(other) => return Err(wrong("all", other, "0 or 1")),
+        };
+        Ok(BoardQuery { split, sort, group, all })
+    }
+}
+
+fn column_ids() -> String {
+    Column::ALL.iter().map(|column| column.as_str()).collect::<Vec<_>>().join(", ")
+}

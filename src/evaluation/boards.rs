@@ -1,0 +1,116 @@
+//! Leaderboards as last built, kept until the ledger says that something a board shows has changed. Knows nothing of
+//! requests.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+
+use crate::store::{Store, StoreError, load_board_revision};
+
+use super::board_query::BoardQuery;
+use super::standing::{Leaderboard, leaderboard};
+
+/// For how long the revision that was read last is taken for the present one. Under load it keeps the database out of
+/// almost every answer; nobody can tell a change that is this old from one that is not there yet.
+const REVISION_FRESH: Duration = Duration::from_millis(20);
+
+/// Bodies kept at most; there are fewer combinations of parameters than that in ordinary use.
+const MAX_KEPT: usize = 512;
+
+/// What a body is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BoardFormat {
+    /// `application/json`
+    Json,
+    /// `text/csv`
+    Csv,
+    /// `text/html`
+    Html,
+}
+
+/// A board in one format, ready to send.
+#[derive(Clone)]
+pub struct Rendered {
+    /// The body.
+    pub body: Bytes,
+    /// The entity tag: a hash of the body. Weak, since a body may be sent compressed.
+    pub etag: String,
+}
+
+impl Rendered {
+    /// Whether an `If-None-Match` header names this body.
+    pub fn is_known(&self, if_none_match: &str) -> bool {
+        let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+        if_none_match.trim() == "*" || if_none_match.split(',').any(|tag| opaque(tag) == opaque(&self.etag))
+    }
+}
+
+/// The boards of one process.
+#[derive(Default)]
+pub struct Boards {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    revision: i64,
+    checked: Option<Instant>,
+    rendered: HashMap<(BoardQuery, BoardFormat), Rendered>,
+}
+
+impl Boards {
+    /// The board for `query`, built anew if something changed, and written by `render`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn rendered(
+        &self,
+        store: &Store,
+        query: BoardQuery,
+        format: BoardFormat,
+        render: fn(&Leaderboard) -> Vec<u8>,
+    ) -> Result<Rendered, StoreError> {
+        let fresh = {
+            let kept = self.kept();
+            kept.checked.is_some_and(|checked| checked.elapsed() < REVISION_FRESH)
+        };
+        if !fresh {
+            let asked = Instant::now();
+            let revision = store.read(load_board_revision).await?;
+            let mut kept = self.kept();
+            if revision != kept.revision {
+                kept.rendered.clear();
+                kept.revision = revision;
+            }
+            kept.checked = Some(asked);
+        }
+        let revision = {
+            let kept = self.kept();
+            if let Some(rendered) = kept.rendered.get(&(query, format)) {
+                return Ok(rendered.clone());
+            }
+            kept.revision
+        };
+        let body: Result<Vec<u8>, StoreError> =
+            store.read(move |connection| Ok(render(&leaderboard(connection, &query)?))).await;
+        let body = body?;
+        let etag = format!("W/\"{}\"", hex::encode(&Sha256::digest(&body)[..16]));
+        let rendered = Rendered { body: Bytes::from(body), etag };
+        let mut kept = self.kept();
+        // What was built while the ledger changed may be older than the revision that is known by now.
+        if kept.revision == revision {
+            if kept.rendered.len() >= MAX_KEPT {
+                kept.rendered.clear();
+            }
+            kept.rendered.insert((query, format), rendered.clone());
+        }
+        Ok(rendered)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,145 @@
+//! Who may ask: the roles as extractors, the exchange of a key for a token, and `me`.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::http::StatusCode;
+use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse, get, post, web};
+use serde::{Deserialize, Serialize};
+
+use super::door::Identity;
+use super::error::{Answer, Problem};
+use super::{Shared, State};
+use crate::accounts::{Principal, Unauthenticated, authenticate};
+use crate::domain::question::Split;
+use crate::domain::team::Role;
+use crate::evaluation::quota::{Quota, quota};
+use crate::store::StoreError;
+use crate::tokens::TOKEN_TTL_S;
+
+/// A request that a team makes; maintainers are teams too.
+pub struct TeamOnly(pub Principal);
+
+/// A request that a maintainer makes.
+pub struct MaintainerOnly(pub Principal);
+
+impl FromRequest for TeamOnly {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(principal(request).map(TeamOnly))
+    }
+}
+
+impl FromRequest for MaintainerOnly {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(principal(request).and_then(|principal| {
+            if principal.is_maintainer() {
+                return Ok(MaintainerOnly(principal));
+            }
+            Err(Problem::new(StatusCode::FORBIDDEN, "maintainers_only", "only a maintainer may do this"))
+        }))
+    }
+}
+
+fn principal(request: &HttpRequest) -> Result<Principal, Problem> {
+    let identity = request.extensions_mut().remove::<Identity>();
+    Ok(identity.unwrap_or(Err(Unauthenticated::Missing))?)
+}
+
+/// An API key to exchange.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenRequest {
+    /// The team's API key.
+    #[schema(example = "sk_secchi_…")]
+    api_key: String,
+}
+
+/// A short-lived access token.
+#[derive(Serialize, utoipa::ToSchema)]
+pub struct TokenAnswer {
+    /// A JWT for `Authorization: Bearer`.
+    access_token: String,
+    /// Always `Bearer`.
+    token_type: &'static str,
+    /// Seconds until it expires.
+    expires_in: i64,
+}
+
+/// Exchanges an API key for an access token
+#[utoipa::path(
+    tag = "teams",
+    responses(
+        (status = 200, description = "The token", body = TokenAnswer),
+        (status = 401, description = "The key is unknown, revoked or of a disabled team", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+#[post("/api/v1/auth/token")]
+pub async fn create_token(state: Shared, request: web::Json<TokenRequest>) -> Answer<HttpResponse> {
+    let now_ms = state.evaluation.clock.now_ms();
+    let principal = authenticate(&state.evaluation.store, &state.signer, &request.api_key, now_ms).await?;
+    // A token is no key: it cannot be prolonged by exchanging it.
+    if !request.api_key.starts_with(crate::tokens::KEY_PREFIX) {
+        return Err(Unauthenticated::Unknown.into());
+    }
+    let signed = state.signer.sign(&principal.key_id, now_ms);
+    let access_token = signed.map_err(|error| {
+        let mut problem = Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal_error",
+            "the token could not be signed",
+        );
+        problem.cause = Some(error.to_string());
+        problem
+    })?;
+    let answer = TokenAnswer { access_token, token_type: "Bearer", expires_in: TOKEN_TTL_S };
+    Ok(HttpResponse::Ok().insert_header(("Cache-Control", "no-store")).json(answer))
+}
+
+/// Who asks, and what is left to them.
+#[derive(Serialize, utoipa::ToSchema)]
+pub struct Me {
+    /// The team's short name.
+    team: String,
+    /// The team's full name.
+    name: String,
+    /// What the team may do.
+    role: Role,
+    /// What the team may still submit, by split.
+    quota: Vec<Quota>,
+}
+
+/// Says who asks and what quota is left
+#[utoipa::path(
+    tag = "teams",
+    security(("bearer" = [])),
+    responses(
+        (status = 200, description = "The team", body = Me),
+        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+#[get("/api/v1/me")]
+pub async fn find_me(state: Shared, TeamOnly(principal): TeamOnly) -> Answer<web::Json<Me>> {
+    let quota = quotas(&state, principal.team.id.clone()).await?;
+    let team = principal.team;
+    Ok(web::Json(Me { team: team.slug, name: team.name, role: team.role, quota }))
+}
+
+async fn quotas(state: &State, team_id: String) -> Result<Vec<Quota>, StoreError> {
+    let (settings, now_ms) = (state.evaluation.quota, state.evaluation.clock.now_ms());
+    state
+        .evaluation
+        .store
+        .read(move |connection| {
+            [Split::Test, Split::Val]
+                .into_iter()
+                .map(|split| quota(connection, &settings, &team_id, split, now_ms))
+                .collect()
+        })
+        .await
+}

@@ -1,0 +1,82 @@
+//! The leaderboard as CSV: the JSON's rows in the JSON's order. Knows nothing of requests.
+
+use crate::domain::column::Column;
+use crate::evaluation::standing::{Leaderboard, Row};
+
+const FACTS: [&str; 12] = [
+    "rank",
+    "rank_best",
+    "rank_worst",
+    "entry",
+    "team",
+    "model_name",
+    "backbone",
+    "group",
+    "reported",
+    "blind",
+    "attempts",
+    "submitted_at",
+];
+
+/// The board as CSV with a header. Each column has its value, interval and number of questions.
+pub fn leaderboard(board: &Leaderboard) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut header: Vec<String> = FACTS.map(str::to_owned).to_vec();
+    for column in Column::ALL {
+        header.push(column.to_string());
+        header.extend(["ci95_low", "ci95_high", "n"].map(|part| format!("{column} {part}")));
+    }
+    let records = std::iter::once(header).chain(board.rows.iter().map(record));
+    for record in records {
+        // Writing to memory does not fail.
+        let _written = writer.write_record(record);
+    }
+    writer.into_inner().unwrap_or_default()
+}
+
+fn record(row: &Row) -> Vec<String> {
+    let number = |value: Option<u32>| value.map(|value| value.to_string()).unwrap_or_default();
+    let text = |value: &Option<String>| value.as_deref().map(defused).unwrap_or_default();
+    let mut record = vec![
+        number(row.rank),
+        number(row.rank_range.map(|range| range[0])),
+        number(row.rank_range.map(|range| range[1])),
+        text(&row.entry),
+        text(&row.team),
+        defused(&row.model_name),
+        text(&row.backbone),
+        row.group.to_string(),
+        row.reported.to_string(),
+        row.blind.to_string(),
+        row.attempts.map(|attempts| attempts.to_string()).unwrap_or_default(),
+        text(&row.submitted_at),
+    ];
+    for column in Column::ALL {
+        match row.scores.get(column) {
+            Some(cell) => record.extend([
+                cell.value.to_string(),
+                cell.ci95[0].to_string(),
+                cell.ci95[1].to_string(),
+                cell.n.to_string(),
+            ]),
+            None => record.extend(std::iter::repeat_n(String::new(), 4)),
+        }
+    }
+    record
+}
+
+/// A text that no spreadsheet takes for a formula.
+fn defused(text: &str) -> String {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::defused;
+
+    #[test]
+    fn a_formula_is_defused() {
+        assert_eq!(defused("=HYPERLINK(\"x\")"), "'=HYPERLINK(\"x\")");
+        assert_eq!(defused("Reef-8B"), "Reef-8B");
+    }
+}

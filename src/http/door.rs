@@ -1,0 +1,177 @@
+//! What happens to every request before and after its handler: an id, who asks, the rate limit, headers, metrics and
+//! the log line. Knows no route.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::{Duration, Instant};
+
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::middleware::Next;
+use actix_web::{HttpMessage as _, ResponseError as _, web};
+
+use super::State;
+use super::error::{Cause, Problem};
+use crate::accounts::{Principal, Unauthenticated, authenticate};
+use crate::limiter::Turn;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const FORWARDED_FOR: &str = "x-forwarded-for";
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// Routes that probes ask all day.
+const UNLIMITED: [&str; 2] = ["/healthz", "/readyz"];
+
+/// Who a request says it comes from, as its handler finds it.
+pub(super) type Identity = Result<Principal, Unauthenticated>;
+
+/// What a page may load: nothing but this server's own files, and no script in the page itself.
+const CONTENT_POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; \
+     form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+);
+
+/// The same for the browser page of the API, whose vendored scripts set styles.
+const DOCS_POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; script-src 'self'; \
+     connect-src 'self'; font-src 'self' data:; base-uri 'none'; frame-ancestors 'none'",
+);
+
+fn secure(headers: &mut HeaderMap, path: &str) {
+    let policy = if path.starts_with("/docs") { DOCS_POLICY } else { CONTENT_POLICY };
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+}
+
+/// Lets a request through to its handler, or not, and writes down what came of it.
+///
+/// # Errors
+/// Those of the handler.
+pub async fn guard(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    let started = Instant::now();
+    let request_id = uuid::Uuid::now_v7().to_string();
+    let method = request.method().clone();
+    let Some(state) = request.app_data::<web::Data<State>>().cloned() else {
+        return Ok(next.call(request).await?.map_into_boxed_body());
+    };
+    let turn = admit(&state, &request).await;
+    let mut response = match turn {
+        Some(Turn::Wait(wait)) => {
+            let (request, _) = request.into_parts();
+            let answer = too_many(wait).error_response();
+            ServiceResponse::new(request, answer)
+        }
+        _ => next.call(request).await?.map_into_boxed_body(),
+    };
+    let path = response.request().path().to_owned();
+    secure(response.headers_mut(), &path);
+    note_limit(response.headers_mut(), &state, turn);
+    if let Ok(value) = HeaderValue::from_str(&request_id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    record(&state, method.as_str(), &request_id, &response, started.elapsed());
+    Ok(response)
+}
+
+/// Finds out who asks and counts the request; none where there is no limit.
+async fn admit(state: &State, request: &ServiceRequest) -> Option<Turn> {
+    let mut key_id = None;
+    if let Some(credential) = request.headers().get(header::AUTHORIZATION) {
+        let identity = match credential.to_str().ok().and_then(bearer) {
+            Some(credential) => {
+                let evaluation = &state.evaluation;
+                authenticate(&evaluation.store, &state.signer, credential, evaluation.clock.now_ms()).await
+            }
+            None => Err(Unauthenticated::Unknown),
+        };
+        key_id = identity.as_ref().ok().map(|principal| principal.key_id.clone());
+        request.extensions_mut().insert(identity);
+    }
+    let limiter = state.limiter.as_ref().filter(|_| !UNLIMITED.contains(&request.path()))?;
+    // A credential that nobody holds counts against the address: guessing keys shall not lift the limit.
+    Some(limiter.take(&key_id.unwrap_or_else(|| address(state, request))))
+}
+
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, credential) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| credential.trim())
+}
+
+/// The address that a request comes from; one bucket for the 64 bits of an IPv6 network.
+fn address(state: &State, request: &ServiceRequest) -> String {
+    let peer = request.peer_addr().map(|address| address.ip());
+    let believed = |address: &IpAddr| state.trusted_proxies.contains(address);
+    let forwarded = peer.filter(believed).and_then(|_| {
+        let chain = request.headers().get(FORWARDED_FOR)?.to_str().ok()?;
+        chain.rsplit(',').filter_map(|hop| hop.trim().parse::<IpAddr>().ok()).find(|hop| !believed(hop))
+    });
+    match forwarded.or(peer) {
+        Some(IpAddr::V6(address)) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).to_string(),
+        Some(IpAddr::V4(address)) => address.to_string(),
+        None => String::new(),
+    }
+}
+
+fn too_many(wait: Duration) -> Problem {
+    let seconds = wait.as_secs() + 1;
+    let detail = format!("too many requests; wait {seconds} s");
+    let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
+    problem.retry_after_s = Some(seconds);
+    problem
+}
+
+fn note_limit(headers: &mut HeaderMap, state: &State, turn: Option<Turn>) {
+    let (Some(turn), Some(limiter)) = (turn, &state.limiter) else { return };
+    let (remaining, reset_s) = match turn {
+        Turn::Pass { remaining } => (remaining, 60),
+        Turn::Wait(wait) => (0, wait.as_secs() + 1),
+    };
+    let values = [
+        (RATE_LIMIT, format!("\"minute\";r={remaining};t={reset_s}")),
+        (RATE_LIMIT_POLICY, format!("\"minute\";q={};w=60", limiter.per_minute())),
+    ];
+    for (name, value) in values {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(name, value);
+        }
+    }
+}
+
+fn record(
+    state: &State,
+    method: &str,
+    request_id: &str,
+    response: &ServiceResponse<BoxBody>,
+    took: Duration,
+) {
+    let status = response.status();
+    let pattern = response.request().match_pattern();
+    let route = pattern.as_deref().unwrap_or("unmatched");
+    let metrics = &state.evaluation.metrics;
+    metrics.http_requests.with_label_values(&[method, route, status.as_str()]).inc();
+    metrics.http_duration.with_label_values(&[method, route]).observe(took.as_secs_f64());
+    let took_ms = took.as_secs_f64() * 1000.0;
+    if status.is_server_error() {
+        let extensions = response.response().extensions();
+        let cause = extensions.get::<Cause>().map_or("", |cause| cause.0.as_str());
+        tracing::error!(
+            request_id,
+            method,
+            route,
+            status = status.as_u16(),
+            took_ms,
+            cause,
+            "request failed"
+        );
+    } else if method == "GET" {
+        tracing::debug!(request_id, method, route, status = status.as_u16(), took_ms, "request");
+    } else {
+        tracing::info!(request_id, method, route, status = status.as_u16(), took_ms, "request");
+    }
+}

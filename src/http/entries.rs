@@ -1,0 +1,133 @@
+//! Single published entries of the leaderboard.
+
+use actix_web::http::StatusCode;
+use actix_web::{get, web};
+use serde::Serialize;
+
+use super::Shared;
+use super::error::{Answer, Problem};
+use super::submissions::{Coverage, judge_head};
+use crate::domain::instant;
+use crate::domain::question::Split;
+use crate::domain::submission::{Access, Group, SubmissionState, Visibility};
+use crate::evaluation::standing::{JudgeHead, ScoreCell, ScoreCells, score_cells};
+use crate::store::releases::load_release;
+use crate::store::scores::load_scores;
+use crate::store::submissions::{self, Submission};
+use crate::store::{DbConnection, StoreError};
+
+/// A published entry.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct Entry {
+    /// The entry's id: its submission's.
+    id: String,
+    /// The team's short name; null for an anonymous entry.
+    team: Option<String>,
+    /// The split.
+    split: Split,
+    /// The release's name.
+    release: String,
+    /// SHA-256 of the release's content, in hex.
+    release_sha256: String,
+    /// Whether it is on the present board: its release is active.
+    current: bool,
+    /// The model's name.
+    model_name: String,
+    /// The model's backbone.
+    backbone: Option<String>,
+    /// Whether the model's weights can be had.
+    access: Access,
+    /// Billions of parameters.
+    parameters_b: Option<f64>,
+    /// The model's group.
+    group: Group,
+    /// What the team says about the run.
+    description: Option<String>,
+    /// The paper's address; null for an anonymous entry.
+    paper_url: Option<String>,
+    /// The code's address; null for an anonymous entry.
+    code_url: Option<String>,
+    /// How much was answered.
+    coverage: Coverage,
+    /// Scores by column.
+    #[schema(value_type = std::collections::BTreeMap<String, ScoreCell>)]
+    scores: ScoreCells,
+    /// The judge configuration behind open-ended scores.
+    judge: Option<JudgeHead>,
+    /// The version of the code that serves this.
+    code_version: &'static str,
+    /// When it was submitted.
+    submitted_at: String,
+    /// When it was scored.
+    scored_at: Option<String>,
+}
+
+/// One published entry
+#[utoipa::path(
+    tag = "board",
+    params(("id" = String, Path, description = "The entry's id")),
+    responses(
+        (status = 200, description = "The entry", body = Entry),
+        (status = 404, description = "There is no such entry, or it is not published", body = Problem, content_type = "application/problem+json"),
+        (status = 410, description = "The entry was withdrawn; the detail says why", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+#[get("/api/v1/entries/{id}")]
+pub async fn find_entry(state: Shared, id: web::Path<String>) -> Answer<web::Json<Entry>> {
+    let id = id.into_inner();
+    let unknown = format!("there is no published entry `{id}`");
+    let found: Result<Option<Result<Entry, String>>, StoreError> =
+        state.evaluation.store.read(move |connection| load_entry(connection, &id)).await;
+    match found? {
+        Some(Ok(entry)) => Ok(web::Json(entry)),
+        Some(Err(reason)) => {
+            Err(Problem::new(StatusCode::GONE, "withdrawn", format!("the entry was withdrawn: {reason}")))
+        }
+        None => Err(Problem::not_found(unknown)),
+    }
+}
+
+/// A published entry, or why it was withdrawn.
+fn load_entry(connection: &mut DbConnection, id: &str) -> Result<Option<Result<Entry, String>>, StoreError> {
+    let published = submissions::find_submission(connection, id)?.filter(|submission| {
+        submission.state == SubmissionState::Scored && submission.metadata.visibility != Visibility::Private
+    });
+    let Some(submission) = published else { return Ok(None) };
+    if let Some(reason) = submission.withdrawn_reason {
+        return Ok(Some(Err(reason)));
+    }
+    entry(connection, submission).map(|entry| Some(Ok(entry)))
+}
+
+fn entry(connection: &mut DbConnection, submission: Submission) -> Result<Entry, StoreError> {
+    let release = load_release(connection, &submission.release_id)?;
+    let judge = judge_head(connection, submission.configuration_id.as_deref())?;
+    let scores = match &judge {
+        Some(judge) => load_scores(connection, &submission.id, &judge.configuration)?,
+        None => Vec::new(),
+    };
+    let named = submission.metadata.visibility == Visibility::Public;
+    let metadata = submission.metadata.clone();
+    Ok(Entry {
+        coverage: Coverage::of(&submission),
+        id: submission.id,
+        team: named.then_some(submission.team),
+        split: metadata.split,
+        release: release.name,
+        release_sha256: release.content_sha256,
+        current: release.active,
+        group: Group::of(metadata.access, metadata.parameters_b),
+        model_name: metadata.model_name,
+        backbone: metadata.backbone,
+        access: metadata.access,
+        parameters_b: metadata.parameters_b,
+        description: metadata.description.filter(|_| named),
+        paper_url: metadata.paper_url.filter(|_| named),
+        code_url: metadata.code_url.filter(|_| named),
+        scores: score_cells(&scores),
+        judge,
+        code_version: env!("CARGO_PKG_VERSION"),
+        submitted_at: instant::rfc3339(submission.created_at_ms),
+        scored_at: submission.finished_at_ms.map(instant::rfc3339),
+    })
+}

@@ -1,0 +1,305 @@
+//! Every error as RFC 9457 `application/problem+json`. The only place that knows statuses.
+
+use actix_web::error::{JsonPayloadError, PathError, QueryPayloadError};
+use actix_web::http::header::{self, HeaderValue};
+use actix_web::http::{Method, StatusCode};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, ResponseError, web};
+use serde::Serialize;
+
+use super::page::PageError;
+use super::upload::UploadError;
+use crate::accounts::Unauthenticated;
+use crate::evaluation::intake::IntakeError;
+use crate::evaluation::lifecycle::LifecycleError;
+use crate::store::StoreError;
+
+/// An error as the outside sees it.
+#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+pub struct Problem {
+    /// A URN that names the kind of problem.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind of problem in words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What is wrong here and how to mend it.
+    pub detail: String,
+    /// The kind of problem for programs.
+    pub code: String,
+    /// The single faults, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errors: Option<Vec<serde_json::Value>>,
+    /// How many faults there are in all; `errors` lists the first of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Seconds to wait, as in `Retry-After`.
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub retry_after_s: Option<u64>,
+    /// What went wrong inside, for the log only.
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub cause: Option<String>,
+}
+
+/// The result of a handler.
+pub type Answer<T> = Result<T, Problem>;
+
+/// Why an internal error happened; the door logs it with the request's id.
+pub struct Cause(pub String);
+
+impl Problem {
+    /// A problem of a status and code, with what is wrong and how to mend it.
+    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Problem {
+        Problem {
+            kind: format!("urn:secchi:problem:{code}"),
+            title: code.replace('_', " "),
+            status: status.as_u16(),
+            detail: detail.into(),
+            code: code.to_owned(),
+            errors: None,
+            total: None,
+            retry_after_s: None,
+            cause: None,
+        }
+    }
+
+    /// 404 for a thing that is not there or not the asker's.
+    pub fn not_found(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::NOT_FOUND, "not_found", detail)
+    }
+
+    /// 400 for a query parameter.
+    pub fn parameter(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, "invalid_parameter", detail)
+    }
+
+    fn internal(cause: impl std::fmt::Display) -> Problem {
+        let detail =
+            "the server failed; nothing was changed. Try again, and tell the maintainers the request's id";
+        let mut problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", detail);
+        problem.cause = Some(cause.to_string());
+        problem
+    }
+
+    fn with_errors<T: Serialize>(mut self, faults: &[T], total: u64) -> Problem {
+        let listed: Result<Vec<_>, _> = faults.iter().map(serde_json::to_value).collect();
+        self.errors = listed.ok();
+        self.total = Some(total);
+        self
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.code, self.detail)
+    }
+}
+
+impl ResponseError for Problem {
+    fn status_code(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut response = HttpResponseBuilder::new(self.status_code())
+            .insert_header((header::CACHE_CONTROL, "no-store"))
+            .json(self);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(seconds) = self.retry_after_s {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status_code() == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(cause) = &self.cause {
+            response.extensions_mut().insert(Cause(cause.clone()));
+        }
+        response
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Problem {
+        match error {
+            StoreError::Connect(_) => {
+                let detail = "the database is not to be reached; try again soon";
+                let mut problem =
+                    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", detail);
+                problem.retry_after_s = Some(5);
+                problem.cause = Some(error.to_string());
+                problem
+            }
+            StoreError::Address(_)
+            | StoreError::Migrate(_)
+            | StoreError::Statement(_)
+            | StoreError::Unknown { .. }
+            | StoreError::Task(_) => Problem::internal(error),
+        }
+    }
+}
+
+impl From<Unauthenticated> for Problem {
+    fn from(error: Unauthenticated) -> Problem {
+        let code = match error {
+            Unauthenticated::Store(error) => return error.into(),
+            Unauthenticated::Missing => "missing_credential",
+            Unauthenticated::Unknown => "unknown_credential",
+            Unauthenticated::Expired => "expired_token",
+            Unauthenticated::Revoked => "revoked_key",
+            Unauthenticated::Disabled => "disabled_team",
+        };
+        Problem::new(StatusCode::UNAUTHORIZED, code, error.to_string())
+    }
+}
+
+impl From<IntakeError> for Problem {
+    fn from(error: IntakeError) -> Problem {
+        match error {
+            IntakeError::Metadata(faults) => {
+                let detail = "the metadata are faulty; mend each of the `errors`";
+                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_metadata", detail)
+                    .with_errors(&faults, faults.len() as u64)
+            }
+            IntakeError::NoRelease(_) => {
+                Problem::new(StatusCode::CONFLICT, "no_active_release", error.to_string())
+            }
+            IntakeError::Refused(refusal) => {
+                let detail = format!(
+                    "the file has {} fault(s) and was refused whole; no quota was used. Mend each of the `errors`",
+                    refusal.total
+                );
+                let problem = if refusal.is_too_large() {
+                    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
+                } else {
+                    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_predictions", detail)
+                };
+                problem.with_errors(&refusal.faults, refusal.total)
+            }
+            IntakeError::Quota(quota) => {
+                let detail = if quota.resets() {
+                    format!(
+                        "{} of {} submissions of today are used; more from {}",
+                        quota.used_today, quota.per_day, quota.resets_at
+                    )
+                } else {
+                    format!(
+                        "all {} submissions to `{}` are used; ask the maintainers",
+                        quota.used_total, quota.split
+                    )
+                };
+                let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", detail);
+                problem.retry_after_s = quota.resets().then_some(quota.resets_in_s);
+                problem
+            }
+            IntakeError::OtherContent => {
+                Problem::new(StatusCode::CONFLICT, "idempotency_conflict", error.to_string())
+            }
+            IntakeError::Io(error) => Problem::internal(error),
+            IntakeError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<LifecycleError> for Problem {
+    fn from(error: LifecycleError) -> Problem {
+        match error {
+            LifecycleError::Unknown(_) => Problem::not_found(error.to_string()),
+            LifecycleError::State { .. } => {
+                Problem::new(StatusCode::CONFLICT, "wrong_state", error.to_string())
+            }
+            LifecycleError::Withdrawn => Problem::new(StatusCode::CONFLICT, "withdrawn", error.to_string()),
+            LifecycleError::Faults(faults) => {
+                let detail = "the change is faulty; mend each of the `errors`";
+                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_change", detail)
+                    .with_errors(&faults, faults.len() as u64)
+            }
+            LifecycleError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<UploadError> for Problem {
+    fn from(error: UploadError) -> Problem {
+        match error {
+            UploadError::TooLarge(fault) => {
+                let detail = format!("{}; no quota was used", fault.detail);
+                Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail).with_errors(&[fault], 1)
+            }
+            UploadError::Metadata { fault, unreadable } => {
+                let (status, code) = if unreadable {
+                    (StatusCode::BAD_REQUEST, "malformed_json")
+                } else {
+                    (StatusCode::UNPROCESSABLE_ENTITY, "invalid_metadata")
+                };
+                Problem::new(status, code, format!("the metadata are faulty: {}", fault.detail))
+                    .with_errors(&[fault], 1)
+            }
+            UploadError::Slow => Problem::new(StatusCode::REQUEST_TIMEOUT, "slow_upload", error.to_string()),
+            UploadError::Io(error) => Problem::internal(error),
+            UploadError::Form(_) | UploadError::Missing(_) | UploadError::Twice(_) | UploadError::Key => {
+                Problem::new(StatusCode::BAD_REQUEST, "malformed_form", error.to_string())
+            }
+        }
+    }
+}
+
+impl From<PageError> for Problem {
+    fn from(error: PageError) -> Problem {
+        Problem::parameter(error.to_string())
+    }
+}
+
+/// Makes the framework's own refusals of a body, query or path problems too.
+pub fn extractor_errors(config: &mut web::ServiceConfig) {
+    let json = |error: JsonPayloadError, _: &HttpRequest| {
+        let problem = match &error {
+            JsonPayloadError::OverflowKnownLength { .. } | JsonPayloadError::Overflow { .. } => Problem::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "too_large",
+                "the body is too large for this route",
+            ),
+            JsonPayloadError::ContentType => {
+                let detail = "the body must be JSON; send `Content-Type: application/json`";
+                Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail)
+            }
+            JsonPayloadError::Deserialize(error) if error.is_data() => {
+                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_body", format!("the body: {error}"))
+            }
+            _ => Problem::new(
+                StatusCode::BAD_REQUEST,
+                "malformed_json",
+                format!("the body is no JSON: {error}"),
+            ),
+        };
+        problem.into()
+    };
+    let query =
+        |error: QueryPayloadError, _: &HttpRequest| Problem::parameter(format!("the query: {error}")).into();
+    let path = |error: PathError, _: &HttpRequest| Problem::not_found(format!("the address: {error}")).into();
+    config
+        .app_data(web::JsonConfig::default().error_handler(json))
+        .app_data(web::QueryConfig::default().error_handler(query))
+        .app_data(web::PathConfig::default().error_handler(path));
+}
+
+/// The answer to a request that no route takes: 405 where another method would do, else 404.
+pub async fn unmatched(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let allowed = super::openapi::methods_at(request.path());
+    if allowed.is_empty() {
+        return Err(Problem::not_found(format!(
+            "there is nothing at `{}`; `/docs` lists what there is",
+            request.path()
+        )));
+    }
+    let methods = allowed.iter().map(Method::as_str).collect::<Vec<_>>().join(", ");
+    let detail = format!("`{}` does not take {}; it takes {methods}", request.path(), request.method());
+    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail);
+    let mut response = problem.error_response();
+    if let Ok(value) = HeaderValue::from_str(&methods) {
+        response.headers_mut().insert(header::ALLOW, value);
+    }
+    Ok(response)
+}

@@ -1,0 +1,49 @@
+//! Whether the process lives and is ready to serve.
+
+use actix_web::{HttpResponse, get};
+use serde::Serialize;
+
+use super::Shared;
+use crate::store::{StoreError, load_board_revision};
+
+/// What a server needs, and whether it is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Readiness {
+    /// The database answers.
+    database: bool,
+    /// The queue answers.
+    queue: bool,
+    /// The tables are those that this version needs.
+    migrations: bool,
+}
+
+/// Says that the process lives
+#[utoipa::path(tag = "health", responses((status = 200, description = "It lives", body = str, content_type = "text/plain")))]
+#[get("/healthz")]
+pub async fn check_health() -> HttpResponse {
+    HttpResponse::Ok().insert_header(("Cache-Control", "no-store")).content_type("text/plain").body("ok\n")
+}
+
+/// Says whether database, queue and migrations are ready
+#[utoipa::path(
+    tag = "health",
+    responses(
+        (status = 200, description = "All are", body = Readiness),
+        (status = 503, description = "Those that say false are not", body = Readiness),
+    )
+)]
+#[get("/readyz")]
+pub async fn check_readiness(state: Shared) -> HttpResponse {
+    let evaluation = &state.evaluation;
+    let revision: Result<i64, StoreError> = evaluation.store.read(load_board_revision).await;
+    let (database, migrations) = match &revision {
+        Ok(_) => (true, evaluation.store.is_migrated().await.unwrap_or(false)),
+        Err(StoreError::Statement(_)) => (true, false),
+        Err(_) => (false, false),
+    };
+    let queue = evaluation.queue.depth().await.is_ok();
+    let readiness = Readiness { database, queue, migrations };
+    let mut answer =
+        if database && queue && migrations { HttpResponse::Ok() } else { HttpResponse::ServiceUnavailable() };
+    answer.insert_header(("Cache-Control", "no-store")).json(readiness)
+}

@@ -1,0 +1,81 @@
+//! The leaderboard as JSON and CSV, answered from what was built last.
+
+use actix_web::http::{StatusCode, header};
+use actix_web::{HttpRequest, HttpResponse, get, web};
+
+use super::Shared;
+use super::csv;
+use super::error::{Answer, Problem};
+use crate::evaluation::board_query::{BoardParameters, BoardQueryError};
+use crate::evaluation::boards::BoardFormat;
+use crate::evaluation::standing::Leaderboard;
+
+/// The leaderboard of a split
+///
+/// Rows are the newest published submission of each team and model, scored on the active release under the current
+/// judge configuration.
+#[utoipa::path(
+    tag = "board",
+    params(BoardParameters),
+    responses(
+        (status = 200, description = "The board", content((Leaderboard = "application/json"), (String = "text/csv"))),
+        (status = 304, description = "The board that `If-None-Match` names still stands"),
+        (status = 400, description = "A parameter is wrong", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+#[get("/api/v1/leaderboard")]
+pub async fn find_leaderboard(
+    request: HttpRequest,
+    state: Shared,
+    parameters: web::Query<BoardParameters>,
+) -> Answer<HttpResponse> {
+    let query = parameters.query()?;
+    let (format, content_type, render): (_, _, fn(&Leaderboard) -> Vec<u8>) =
+        match format(&request, &parameters)? {
+            BoardFormat::Csv => (BoardFormat::Csv, "text/csv; charset=utf-8", csv::leaderboard),
+            BoardFormat::Json | BoardFormat::Html => (BoardFormat::Json, "application/json", json),
+        };
+    let rendered = state.boards.rendered(&state.evaluation.store, query, format, render).await?;
+    let known = header_text(&request, header::IF_NONE_MATCH).is_some_and(|known| rendered.is_known(known));
+    let mut response = if known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
+    response
+        .insert_header((header::ETAG, rendered.etag))
+        .insert_header((header::CACHE_CONTROL, "no-cache"))
+        .insert_header((header::VARY, "accept"));
+    if known {
+        return Ok(response.finish());
+    }
+    Ok(response.insert_header((header::CONTENT_TYPE, content_type)).body(rendered.body))
+}
+
+fn format(request: &HttpRequest, parameters: &BoardParameters) -> Result<BoardFormat, Problem> {
+    match parameters.format.as_deref() {
+        Some("json") => Ok(BoardFormat::Json),
+        Some("csv") => Ok(BoardFormat::Csv),
+        Some(other) => Err(Problem::parameter(format!("`format` is `{other}`; give `json` or `csv`"))),
+        None => {
+            let csv = header_text(request, header::ACCEPT).is_some_and(|accept| accept.contains("text/csv"));
+            Ok(if csv { BoardFormat::Csv } else { BoardFormat::Json })
+        }
+    }
+}
+
+fn header_text(request: &HttpRequest, name: header::HeaderName) -> Option<&str> {
+    request.headers().get(name)?.to_str().ok()
+}
+
+fn json(board: &Leaderboard) -> Vec<u8> {
+    // Maps of text and numbers cannot fail to be written.
+    serde_json::to_vec(board).unwrap_or_default()
+}
+
+impl From<BoardQueryError> for Problem {
+    fn from(error: BoardQueryError) -> Problem {
+        match error {
+            BoardQueryError::UnknownColumn(_) => {
+                Problem::new(StatusCode::BAD_REQUEST, "unknown_column", error.to_string())
+            }
+            BoardQueryError::Parameter { .. } => Problem::parameter(error.to_string()),
+        }
+    }
+}

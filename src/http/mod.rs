@@ -1,0 +1,77 @@
+//! The API: routes, their roles and the shape of what they say. Reads go straight to the store; whatever writes goes
+//! through a use case.
+
+mod admin;
+mod answers;
+mod auth;
+mod benchmark;
+mod csv;
+mod door;
+mod entries;
+mod error;
+mod health;
+mod leaderboard;
+mod openapi;
+mod page;
+mod questions;
+mod submissions;
+mod upload;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use actix_web::web;
+use tokio::sync::Semaphore;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use crate::evaluation::Evaluation;
+use crate::evaluation::boards::Boards;
+use crate::limiter::HttpLimiter;
+use crate::tokens::Signer;
+
+pub use door::guard;
+pub use error::{extractor_errors, unmatched};
+pub use openapi::document;
+
+/// What the handlers share.
+pub struct State {
+    /// The use cases and the store.
+    pub evaluation: Arc<Evaluation>,
+    /// Checks access tokens.
+    pub signer: Signer,
+    /// Requests a minute, unless there is no limit.
+    pub limiter: Option<HttpLimiter>,
+    /// Addresses whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// Leaderboards as last built.
+    pub boards: Arc<Boards>,
+    /// How many uploads may be read at once: each may hold a whole JSON document in memory.
+    pub intake_turns: Semaphore,
+}
+
+/// The state as handlers get it.
+pub type Shared = web::Data<State>;
+
+/// Every route of the API, with its description.
+pub fn routes(config: &mut ServiceConfig<'_>) {
+    config
+        .service(health::check_health)
+        .service(health::check_readiness)
+        .service(benchmark::find_benchmark)
+        .service(leaderboard::find_leaderboard)
+        .service(entries::find_entry)
+        .service(auth::create_token)
+        .service(auth::find_me)
+        .service(questions::list_questions)
+        .service(submissions::create_submission)
+        .service(submissions::list_submissions)
+        .service(submissions::find_submission)
+        .service(submissions::update_submission)
+        .service(submissions::cancel_submission)
+        .service(submissions::withdraw_submission)
+        .service(answers::list_answers)
+        .service(admin::list_submissions)
+        .service(admin::retry_submission)
+        .service(admin::withdraw_submission)
+        .service(openapi::find_document);
+}

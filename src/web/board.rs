@@ -1,0 +1,273 @@
+//! The leaderboard as a page: both tables of the paper, live. Knows nothing of requests.
+
+use std::fmt::Write as _;
+
+use maud::{DOCTYPE, Markup, html};
+
+use crate::domain::column::{CaptionDimension, Column, Unit};
+use crate::domain::question::Split;
+use crate::domain::submission::Group;
+use crate::evaluation::standing::{GroupAverages, Leaderboard, Row, ScoreCell};
+use crate::scoring::decimals::to_decimals;
+
+/// The columns of the first table: questions.
+const QUESTION_COLUMNS: [Column; 9] = [
+    Column::Mcq,
+    Column::MbcSo,
+    Column::MbcMo,
+    Column::Pmt,
+    Column::Pdo,
+    Column::Obk,
+    Column::SmE,
+    Column::SmL,
+    Column::Oemu,
+];
+
+/// The columns of the second table: captions.
+const CAPTION_COLUMNS: [Column; 6] = [
+    Column::StaticBeh,
+    Column::StaticAh,
+    Column::StaticEcf,
+    Column::MovingBeh,
+    Column::MovingAh,
+    Column::MovingEcf,
+];
+
+/// The page of a board.
+pub fn page(board: &Leaderboard) -> Vec<u8> {
+    let offline = board.judge.as_ref().is_some_and(|judge| judge.is_offline());
+    let body = html! {
+        (header(board))
+        @if offline {
+            p.notice role="note" {
+                strong { "Offline judge. " }
+                "Open-ended columns (OEMU, BEH, AH, ECF) are scored by word overlap with the annotators' evidence, not by a \
+                 language model. They are never ranked beside an LLM judge's scores."
+            }
+        }
+        @if board.rows.is_empty() {
+            p.empty {
+                "No published entry yet. "
+                @if board.release.is_none() { "No release of this split is active." }
+                @else { "A scored submission appears here when its team publishes it." }
+            }
+        } @else {
+            (table(board, "Questions", "questions", &QUESTION_COLUMNS, offline))
+            (table(board, "Captions", "captions", &CAPTION_COLUMNS, offline))
+        }
+        (notes(board))
+    };
+    document(&title(board), body).into_string().into_bytes()
+}
+
+/// A page that only says something.
+pub fn message(title: &str, detail: &str) -> Markup {
+    document(title, html! { h1 { (title) } p { (detail) } p { a href="/" { "To the leaderboard" } } })
+}
+
+fn title(board: &Leaderboard) -> String {
+    format!("MarineLife-16K leaderboard, {} split", board.split)
+}
+
+fn document(title: &str, body: Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " · Secchi" }
+                link rel="stylesheet" href="/assets/style.css";
+            }
+            body {
+                a.skip href="#content" { "Skip to the content" }
+                main #content { (body) }
+                footer {
+                    p {
+                        "Secchi, the evaluation server of MarineLife-16K. "
+                        a href="/docs/" { "API" } " · "
+                        a href="/api/v1/leaderboard" { "JSON" } " · "
+                        a href="/api/v1/leaderboard?format=csv" { "CSV" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn header(board: &Leaderboard) -> Markup {
+    html! {
+        header {
+            h1 { "MarineLife-16K leaderboard" }
+            p.facts {
+                "Split " strong { (board.split) }
+                @if let Some(release) = &board.release { " · release " strong { (release) } }
+                @if let Some(judge) = &board.judge { " · judge " strong { (judge.model) } " " code { (judge.configuration) } }
+                " · " (board.rows.len()) @if board.rows.len() == 1 { " entry" } @else { " entries" }
+            }
+            nav aria-label="Splits" {
+                @for split in [Split::Test, Split::Val] {
+                    a href={ "/?split=" (split) } aria-current=[(split == board.split).then_some("page")] { (split) }
+                }
+            }
+        }
+    }
+}
+
+fn table(board: &Leaderboard, caption: &str, id: &str, columns: &[Column], offline: bool) -> Markup {
+    html! {
+        section aria-labelledby=(id) {
+            h2 id=(id) { (caption) }
+            div.scroll tabindex="0" role="region" aria-labelledby=(id) {
+                table {
+                    thead {
+                        tr {
+                            th scope="col" { "Rank" }
+                            th.model scope="col" { "Model" }
+                            th scope="col" { "Team" }
+                            @for column in columns { (column_header(board, *column, offline)) }
+                        }
+                    }
+                    @for group in Group::ALL { (group_rows(board, *group, columns)) }
+                }
+            }
+        }
+    }
+}
+
+fn column_header(board: &Leaderboard, column: Column, offline: bool) -> Markup {
+    let descending = format!("-{column}");
+    let (order, target) = if board.sort == descending {
+        (Some("descending"), column.to_string())
+    } else if board.sort == column.as_str() {
+        (Some("ascending"), descending)
+    } else {
+        (None, descending)
+    };
+    let judged = column.unit() == Unit::Points;
+    html! {
+        th.number scope="col" aria-sort=[order] title=(column.label()) {
+            a href={ "/?split=" (board.split) "&sort=" (target) } {
+                (column)
+                @match order { Some("descending") => " ▼", Some(_) => " ▲", None => "" }
+            }
+            @if judged && offline { br; small { "offline judge" } }
+        }
+    }
+}
+
+fn group_rows(board: &Leaderboard, group: Group, columns: &[Column]) -> Markup {
+    let rows: Vec<&Row> = board.rows.iter().filter(|row| row.group == group).collect();
+    let averages = board.groups.iter().find(|averages| averages.group == group);
+    html! {
+        @if !rows.is_empty() {
+            tbody {
+                tr.group { th colspan=(columns.len() + 3) scope="rowgroup" { (group_label(group)) } }
+                @for row in rows { (entry_row(row, columns)) }
+                @if let Some(averages) = averages { (average_row(averages, columns)) }
+            }
+        }
+    }
+}
+
+fn group_label(group: Group) -> &'static str {
+    match group {
+        Group::OpenSmall => "Open models below 10 B parameters",
+        Group::OpenLarge => "Open models of 10 B parameters and more",
+        Group::Closed => "Closed models",
+    }
+}
+
+fn entry_row(row: &Row, columns: &[Column]) -> Markup {
+    html! {
+        tr {
+            td.number { @match row.rank { Some(rank) => (rank), None => "–" } }
+            th.model scope="row" {
+                (row.model_name)
+                @if let Some(backbone) = &row.backbone { br; small { (backbone) } }
+            }
+            td { @match &row.team { Some(team) => (team), None => em { "anonymous" } } }
+            @for column in columns { (score_cell(row.scores.get(column))) }
+        }
+    }
+}
+
+fn score_cell(cell: Option<&ScoreCell>) -> Markup {
+    html! {
+        td.number {
+            @match cell {
+                Some(cell) => {
+                    (to_decimals(cell.value, places(cell.unit)))
+                    br;
+                    small { (interval(cell)) }
+                }
+                None => span title="not scored" { "–" }
+            }
+        }
+    }
+}
+
+fn average_row(averages: &GroupAverages, columns: &[Column]) -> Markup {
+    html! {
+        tr.average {
+            td {}
+            th.model scope="row" { "Average" }
+            td {}
+            @for column in columns {
+                td.number {
+                    @if let Some(value) = averages.averages.get(column) {
+                        (to_decimals(*value, places(column.unit())))
+                        @if let Some(change) = moving(*column).and_then(|dimension| averages.change.get(&dimension)) {
+                            br;
+                            small title="moving minus static" { (signed(*change)) }
+                        }
+                    } @else { "–" }
+                }
+            }
+        }
+    }
+}
+
+/// The dimension whose change from static to moving stands in a column.
+fn moving(column: Column) -> Option<CaptionDimension> {
+    let [_, moving] = column.caption_dimension()?.columns();
+    (moving == column).then_some(column.caption_dimension()?)
+}
+
+fn places(unit: Unit) -> usize {
+    match unit {
+        Unit::Percent => 1,
+        Unit::Points => 2,
+    }
+}
+
+fn interval(cell: &ScoreCell) -> String {
+    let places = places(cell.unit);
+    let [low, high] = cell.ci95.map(|bound| to_decimals(bound, places));
+    format!("{low}–{high}")
+}
+
+fn signed(change: f64) -> String {
+    let mut text = String::new();
+    let sign = if change >= 0.0 { "+" } else { "" };
+    // Writing to a string does not fail.
+    let _written = write!(text, "{sign}{}", to_decimals(change, 2));
+    text
+}
+
+fn notes(board: &Leaderboard) -> Markup {
+    html! {
+        section.notes aria-labelledby="notes" {
+            h2 #notes { "How to read this" }
+            ul {
+                li { "Percent columns are percent right; OEMU, BEH, AH and ECF are points from 0 to 5. Higher is better everywhere." }
+                li { "The small figures are 95 % intervals: Wilson's for percent columns, a bootstrap over videos for the others." }
+                li { "MCQ is the plain mean of the seven percent columns. Rows with overlapping intervals may not differ." }
+                @if !board.rows.is_empty() {
+                    li { "The figure below a moving average is its change from the static one." }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A worker: takes submissions from the queue and works on each for a slice; and the reconciler, which puts back what
+//! got lost. Knows nothing of what the work is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::evaluation::Evaluation;
+use crate::evaluation::work::{reconcile, work};
+use crate::store::StoreError;
+use crate::store::leases::free_leases_of;
+
+/// Submissions that one process works on at once: while the calls of one slice end, those of another begin.
+const SUBMISSIONS_AT_ONCE: usize = 4;
+
+/// How long a pop waits, and so how soon a stop is noticed.
+const POP_WAIT: Duration = Duration::from_secs(1);
+
+/// How often lost work is looked for. With the lease's 15 s it is taken up again well within 30.
+const RECONCILE_EVERY: Duration = Duration::from_secs(3);
+
+/// Starts a worker in the name of `owner`, which no other living process has; it ends when `stopping` turns true.
+///
+/// # Errors
+/// When the database fails at once.
+pub async fn start(
+    evaluation: Arc<Evaluation>,
+    owner: String,
+    stopping: watch::Receiver<bool>,
+) -> Result<JoinSet<()>, StoreError> {
+    free_own_leases(&evaluation, &owner).await?;
+    reconcile(&evaluation, &owner).await?;
+    let mut tasks = JoinSet::new();
+    for _ in 0..SUBMISSIONS_AT_ONCE {
+        tasks.spawn(take_and_work(evaluation.clone(), owner.clone(), stopping.clone()));
+    }
+    tasks.spawn(keep_reconciling(evaluation, owner, stopping));
+    Ok(tasks)
+}
+
+/// Works until nothing waits; for tests and for one-off runs.
+///
+/// # Errors
+/// When the database fails.
+pub async fn drain(evaluation: &Evaluation, owner: &str) -> Result<(), StoreError> {
+    let (_keeps_running, mut stopping) = watch::channel(false);
+    loop {
+        reconcile(evaluation, owner).await?;
+        let Ok(Some(id)) = evaluation.queue.pop(Duration::ZERO).await else { return Ok(()) };
+        work_on(evaluation, owner, &id, &mut stopping).await;
+    }
+}
+
+/// Frees what a process of this name held when it was killed.
+async fn free_own_leases(evaluation: &Evaluation, owner: &str) -> Result<(), StoreError> {
+    let name = owner.to_owned();
+    let freed = evaluation.store.write(move |connection| free_leases_of(connection, &name)).await?;
+    if freed > 0 {
+        tracing::info!(owner, freed, "took back what was held when this process was killed");
+    }
+    Ok(())
+}
+
+async fn take_and_work(evaluation: Arc<Evaluation>, owner: String, mut stopping: watch::Receiver<bool>) {
+    while !*stopping.borrow() {
+        match evaluation.queue.pop(POP_WAIT).await {
+            Ok(Some(id)) => work_on(&evaluation, &owner, &id, &mut stopping).await,
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(%error, "the queue is not reachable");
+                pause(POP_WAIT, &mut stopping).await;
+            }
+        }
+    }
+}
+
+async fn work_on(evaluation: &Evaluation, owner: &str, id: &str, stopping: &mut watch::Receiver<bool>) {
+    if let Err(error) = work(evaluation, owner, id, stopping).await {
+        tracing::warn!(submission = id, %error, "work broke off; it will be taken up again");
+    }
+}
+
+async fn keep_reconciling(evaluation: Arc<Evaluation>, owner: String, mut stopping: watch::Receiver<bool>) {
+    while !*stopping.borrow() {
+        if let Err(error) = reconcile(&evaluation, &owner).await {
+            tracing::warn!(%error, "lost work could not be looked for");
+        }
+        pause(RECONCILE_EVERY, &mut stopping).await;
+    }
+}
+
+/// Waits so long, or until the process stops.
+async fn pause(time: Duration, stopping: &mut watch::Receiver<bool>) {
+    // An error means that the sender is gone, and so the process.
+    let _stops = tokio::time::timeout(time, stopping.wait_for(|stop| *stop)).await;
+}
