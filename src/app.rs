@@ -186,7 +186,7 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         None => Queue::Embedded(EmbeddedQueue::default()),
         Some(url) => {
             let installation_id = store.read(load_installation_id).await?;
-            Queue::Redis(RedisQueue::connect(url, &installation_id).await?)
+            Queue::Redis(Box::new(RedisQueue::connect(url, &installation_id).await?))
         }
     };
     let judges = match process.given_judge {
@@ -278,11 +278,9 @@ fn metrics_server(
 async fn scrape(evaluation: web::Data<Evaluation>, of_server: bool) -> HttpResponse {
     let metrics = &evaluation.metrics;
     metrics.judge_in_flight.set(i64::try_from(evaluation.judges.in_flight()).unwrap_or(i64::MAX));
-    if of_server {
-        if let Err(error) = read_ledger_gauges(&evaluation).await {
-            tracing::error!(error, "the gauges of the ledger could not be read");
-            return HttpResponse::ServiceUnavailable().body("the ledger or the queue is not to be reached\n");
-        }
+    if of_server && let Err(error) = read_ledger_gauges(&evaluation).await {
+        tracing::error!(error, "the gauges of the ledger could not be read");
+        return HttpResponse::ServiceUnavailable().body("the ledger or the queue is not to be reached\n");
     }
     match metrics.render() {
         Ok(text) => HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text),

@@ -13,8 +13,8 @@ use crate::store::{Store, StoreError, load_board_revision};
 use super::board_query::BoardQuery;
 use super::standing::{Leaderboard, leaderboard};
 
-/// For how long the revision that was read last is taken for the present one. Under load it keeps the database out of
-/// almost every answer; nobody can tell a change that is this old from one that is not there yet.
+/// For how long the revision that was read last is taken for the present one, unless this process has written since.
+/// Under load it keeps the database out of almost every answer; another process's change shows this much later.
 const REVISION_FRESH: Duration = Duration::from_millis(20);
 
 /// Bodies kept at most; there are fewer combinations of parameters than that in ordinary use.
@@ -57,7 +57,8 @@ pub struct Boards {
 #[derive(Default)]
 struct Kept {
     revision: i64,
-    checked: Option<Instant>,
+    /// When the revision was read, and how many writes this process had made by then.
+    checked: Option<(Instant, u64)>,
     rendered: HashMap<(BoardQuery, BoardFormat), Rendered>,
 }
 
@@ -75,10 +76,10 @@ impl Boards {
     ) -> Result<Rendered, StoreError> {
         let fresh = {
             let kept = self.kept();
-            kept.checked.is_some_and(|checked| checked.elapsed() < REVISION_FRESH)
+            kept.checked.is_some_and(|(at, writes)| at.elapsed() < REVISION_FRESH && writes == store.writes())
         };
         if !fresh {
-            let asked = Instant::now();
+            let asked = (Instant::now(), store.writes());
             let revision = store.read(load_board_revision).await?;
             let mut kept = self.kept();
             if revision != kept.revision {

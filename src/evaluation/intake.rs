@@ -129,13 +129,14 @@ where
         .store
         .write(move |connection| {
             teams::lock_team(connection, &new.team_id)?;
-            if let Some(key) = &idempotency_key {
-                if let Some((id, sha256)) = submissions::find_idempotent(connection, &new.team_id, key)? {
-                    if sha256 != request_sha256 {
-                        return Err(IntakeError::OtherContent);
-                    }
-                    return stored(connection, &id);
-                }
+            if let Some(key) = &idempotency_key
+                && let Some((id, sha256)) = submissions::find_idempotent(connection, &new.team_id, key)?
+            {
+                return if sha256 == request_sha256 {
+                    stored(connection, &id)
+                } else {
+                    Err(IntakeError::OtherContent)
+                };
             }
             let left = quota(connection, &settings, &new.team_id, metadata.split, now_ms)?;
             if left.left == 0 {

@@ -87,16 +87,7 @@ pub async fn create_token(state: Shared, request: web::Json<TokenRequest>) -> An
     if !request.api_key.starts_with(crate::tokens::KEY_PREFIX) {
         return Err(Unauthenticated::Unknown.into());
     }
-    let signed = state.signer.sign(&principal.key_id, now_ms);
-    let access_token = signed.map_err(|error| {
-        let mut problem = Problem::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "internal_error",
-            "the token could not be signed",
-        );
-        problem.cause = Some(error.to_string());
-        problem
-    })?;
+    let access_token = state.signer.sign(&principal.key_id, now_ms).map_err(Problem::internal)?;
     let answer = TokenAnswer { access_token, token_type: "Bearer", expires_in: TOKEN_TTL_S };
     Ok(HttpResponse::Ok().insert_header(("Cache-Control", "no-store")).json(answer))
 }

@@ -121,9 +121,7 @@ fn address(state: &State, request: &ServiceRequest) -> String {
 fn too_many(wait: Duration) -> Problem {
     let seconds = wait.as_secs() + 1;
     let detail = format!("too many requests; wait {seconds} s");
-    let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
-    problem.retry_after_s = Some(seconds);
-    problem
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail).retry_after(seconds)
 }
 
 fn note_limit(headers: &mut HeaderMap, state: &State, turn: Option<Turn>) {

@@ -18,29 +18,36 @@ use crate::store::StoreError;
 pub struct Problem {
     /// A URN that names the kind of problem.
     #[serde(rename = "type")]
-    pub kind: String,
-    /// The kind of problem in words.
-    pub title: String,
+    kind: String,
+    /// The HTTP status in words.
+    title: &'static str,
     /// The HTTP status.
-    pub status: u16,
+    status: u16,
     /// What is wrong here and how to mend it.
-    pub detail: String,
+    detail: String,
     /// The kind of problem for programs.
-    pub code: String,
-    /// The single faults, where there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub errors: Option<Vec<serde_json::Value>>,
-    /// How many faults there are in all; `errors` lists the first of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
-    /// Seconds to wait, as in `Retry-After`.
+    code: &'static str,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    faults: Option<Box<Faults>>,
     #[serde(skip)]
     #[schema(ignore)]
-    pub retry_after_s: Option<u64>,
-    /// What went wrong inside, for the log only.
-    #[serde(skip)]
-    #[schema(ignore)]
-    pub cause: Option<String>,
+    inside: Option<Box<Inside>>,
+}
+
+/// The single faults, where there are several.
+#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+struct Faults {
+    /// The faults, at most the first 100.
+    errors: Vec<serde_json::Value>,
+    /// How many there are in all.
+    total: u64,
+}
+
+/// What the body of the answer does not hold.
+#[derive(Debug, Clone, Default)]
+struct Inside {
+    retry_after_s: Option<u64>,
+    cause: Option<String>,
 }
 
 /// The result of a handler.
@@ -54,15 +61,31 @@ impl Problem {
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Problem {
         Problem {
             kind: format!("urn:secchi:problem:{code}"),
-            title: code.replace('_', " "),
+            title: status.canonical_reason().unwrap_or("Error"),
             status: status.as_u16(),
             detail: detail.into(),
-            code: code.to_owned(),
-            errors: None,
-            total: None,
-            retry_after_s: None,
-            cause: None,
+            code,
+            faults: None,
+            inside: None,
         }
+    }
+
+    /// Adds the seconds to wait, for `Retry-After`.
+    pub fn retry_after(mut self, seconds: u64) -> Problem {
+        self.inside.get_or_insert_default().retry_after_s = Some(seconds);
+        self
+    }
+
+    /// 500 for a fault of the server, whose cause goes to the log only.
+    pub fn internal(cause: impl std::fmt::Display) -> Problem {
+        let detail =
+            "the server failed; nothing was changed. Try again, and tell the maintainers the request's id";
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", detail).caused_by(cause)
+    }
+
+    fn caused_by(mut self, cause: impl std::fmt::Display) -> Problem {
+        self.inside.get_or_insert_default().cause = Some(cause.to_string());
+        self
     }
 
     /// 404 for a thing that is not there or not the asker's.
@@ -75,18 +98,9 @@ impl Problem {
         Problem::new(StatusCode::BAD_REQUEST, "invalid_parameter", detail)
     }
 
-    fn internal(cause: impl std::fmt::Display) -> Problem {
-        let detail =
-            "the server failed; nothing was changed. Try again, and tell the maintainers the request's id";
-        let mut problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", detail);
-        problem.cause = Some(cause.to_string());
-        problem
-    }
-
     fn with_errors<T: Serialize>(mut self, faults: &[T], total: u64) -> Problem {
-        let listed: Result<Vec<_>, _> = faults.iter().map(serde_json::to_value).collect();
-        self.errors = listed.ok();
-        self.total = Some(total);
+        let errors = faults.iter().filter_map(|fault| serde_json::to_value(fault).ok()).collect();
+        self.faults = Some(Box::new(Faults { errors, total }));
         self
     }
 }
@@ -108,14 +122,15 @@ impl ResponseError for Problem {
             .json(self);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Some(seconds) = self.retry_after_s {
+        let inside = self.inside.as_deref().cloned().unwrap_or_default();
+        if let Some(seconds) = inside.retry_after_s {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if self.status_code() == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if let Some(cause) = &self.cause {
-            response.extensions_mut().insert(Cause(cause.clone()));
+        if let Some(cause) = inside.cause {
+            response.extensions_mut().insert(Cause(cause));
         }
         response
     }
@@ -126,11 +141,9 @@ impl From<StoreError> for Problem {
         match error {
             StoreError::Connect(_) => {
                 let detail = "the database is not to be reached; try again soon";
-                let mut problem =
-                    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", detail);
-                problem.retry_after_s = Some(5);
-                problem.cause = Some(error.to_string());
-                problem
+                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", detail)
+                    .retry_after(5)
+                    .caused_by(error)
             }
             StoreError::Address(_)
             | StoreError::Migrate(_)
@@ -190,9 +203,8 @@ impl From<IntakeError> for Problem {
                         quota.used_total, quota.split
                     )
                 };
-                let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", detail);
-                problem.retry_after_s = quota.resets().then_some(quota.resets_in_s);
-                problem
+                let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", detail);
+                if quota.resets() { problem.retry_after(quota.resets_in_s) } else { problem }
             }
             IntakeError::OtherContent => {
                 Problem::new(StatusCode::CONFLICT, "idempotency_conflict", error.to_string())

@@ -34,7 +34,7 @@ pub enum Queue {
     /// In this process.
     Embedded(EmbeddedQueue),
     /// In Redis, for any number of processes.
-    Redis(RedisQueue),
+    Redis(Box<RedisQueue>),
 }
 
 impl Queue {

@@ -12,6 +12,7 @@ pub mod scores;
 pub mod submissions;
 pub mod teams;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diesel::Connection as _;
@@ -76,6 +77,7 @@ pub struct Store {
     backend: Backend,
     /// SQLite has one writer: waiting here is fair, its own busy handler is not.
     write_gate: Arc<Mutex<()>>,
+    writes: Arc<AtomicU64>,
 }
 
 impl Store {
@@ -94,12 +96,18 @@ impl Store {
                 .build(opener)
                 .map_err(|error| StoreError::Connect(error.to_string()))
         });
-        Ok(Store { pool: opened.await??, backend, write_gate: Arc::default() })
+        Ok(Store { pool: opened.await??, backend, write_gate: Arc::default(), writes: Arc::default() })
     }
 
     /// Which of the two databases this is.
     pub fn backend(&self) -> Backend {
         self.backend
+    }
+
+    /// How many transactions this process has run that might have written: while it stands still, only another process
+    /// can have changed anything.
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::SeqCst)
     }
 
     /// Whether the tables are those that this version needs.
@@ -163,6 +171,7 @@ impl Store {
             }
             work(connection).map_err(Rollback::Work)
         });
+        self.writes.fetch_add(1, Ordering::SeqCst);
         outcome.map_err(|rollback| match rollback {
             Rollback::Work(error) => error,
             Rollback::Store(error) => error.into(),

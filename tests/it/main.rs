@@ -1,0 +1,8 @@
+//! The suite that runs against a whole server, on both back ends: one binary, so that it is linked once.
+//!
+//! Without further word it runs on SQLite with the embedded queue. `SECCHI_TEST_DATABASE_URL` (a PostgreSQL whose user
+//! may create databases) and `SECCHI_TEST_REDIS_URL` make it run on PostgreSQL with Redis.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod board;
+mod support;

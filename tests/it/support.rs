@@ -1,0 +1,256 @@
+//! A server of its own for each test: own database, own queue, own data folder, a clock that stands, and a judge that
+//! the test may hand in. Work is done when the test says so.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use diesel::connection::SimpleConnection as _;
+use diesel::{Connection as _, PgConnection};
+use reqwest::multipart::{Form, Part};
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use secchi::accounts::{self, NewTeam};
+use secchi::app::{self, Process, Running};
+use secchi::benchmark::import::{NewRelease, import_release};
+use secchi::clock::Clock;
+use secchi::config::{HttpSettings, JudgeSettings, QueueSettings, QuotaSettings, StoreSettings};
+use secchi::domain::question::Split;
+use secchi::domain::submission::Feedback;
+use secchi::domain::team::Role;
+use secchi::judge::Judge;
+use secchi::worker;
+
+/// Noon of a day, so that a test that moves the clock a little stays in it.
+pub const NOON_MS: i64 = 1_796_040_000_000;
+
+/// The folder of the synthetic sample: 24 videos a split.
+pub fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sample").join(name)
+}
+
+/// The bytes of a file of the sample.
+pub fn sample_bytes(name: &str) -> Vec<u8> {
+    let path = sample(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A database, a queue and a data folder of a test's own.
+pub struct Ground {
+    pub data: TempDir,
+    pub database_url: String,
+    pub redis_url: Option<String>,
+}
+
+impl Ground {
+    pub fn new() -> Ground {
+        let data = TempDir::new().unwrap();
+        let redis_url = std::env::var("SECCHI_TEST_REDIS_URL").ok();
+        let database_url = match std::env::var("SECCHI_TEST_DATABASE_URL") {
+            Ok(server) => new_postgres_database(&server),
+            Err(_) => format!("sqlite://{}", data.path().join("secchi.db").display()),
+        };
+        Ground { data, database_url, redis_url }
+    }
+
+    /// Whether this run is on PostgreSQL with Redis.
+    pub fn is_shared(&self) -> bool {
+        self.redis_url.is_some()
+    }
+}
+
+fn new_postgres_database(server: &str) -> String {
+    let name = format!("t{}", uuid::Uuid::now_v7().simple());
+    let mut connection = PgConnection::establish(server).expect("SECCHI_TEST_DATABASE_URL");
+    connection.batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
+    let (base, _) = server.rsplit_once('/').unwrap();
+    format!("{base}/{name}")
+}
+
+/// Settings at their defaults, changed by flags.
+pub fn settings<T: Args>(flags: &[&str]) -> T {
+    let command = T::augment_args(clap::Command::new("test").no_binary_name(true));
+    // The environment of whoever runs the tests shall not matter.
+    let ids: Vec<String> = command.get_arguments().map(|argument| argument.get_id().to_string()).collect();
+    let command =
+        ids.into_iter().fold(command, |command, id| command.mut_arg(id, |argument| argument.env(None)));
+    T::from_arg_matches(&command.get_matches_from(flags)).unwrap()
+}
+
+/// How a test's server differs from the default one.
+#[derive(Default)]
+pub struct Options {
+    /// Flags of the HTTP settings; the rate limit is off unless set.
+    pub http: Vec<&'static str>,
+    /// Flags of the quota settings.
+    pub quota: Vec<&'static str>,
+    /// Flags of the judge settings.
+    pub judge: Vec<String>,
+    /// A judge instead of the offline one.
+    pub given_judge: Option<Arc<dyn Judge>>,
+    /// Whether a worker runs by itself; otherwise the test drains the queue.
+    pub with_worker: bool,
+}
+
+/// A team and its key.
+pub struct TestTeam {
+    pub id: String,
+    pub slug: String,
+    pub key: String,
+}
+
+/// A running server with what a test needs to speak to it.
+pub struct Secchi {
+    pub running: Running,
+    pub clock: Clock,
+    pub base: String,
+    pub http: reqwest::Client,
+    pub ground: Ground,
+}
+
+impl Secchi {
+    pub async fn start() -> Secchi {
+        Secchi::with(Options::default()).await
+    }
+
+    pub async fn with(options: Options) -> Secchi {
+        Secchi::on(Ground::new(), options).await
+    }
+
+    /// A server on a ground that another one has left.
+    pub async fn on(ground: Ground, options: Options) -> Secchi {
+        let clock = Clock::manual(NOON_MS);
+        let mut http_flags = vec!["--listen", "127.0.0.1:0", "--http-rate-per-minute", "0"];
+        http_flags.extend(&options.http);
+        let judge_flags: Vec<&str> = options.judge.iter().map(String::as_str).collect();
+        let http: HttpSettings = clap_last_wins(&http_flags);
+        let process = Process {
+            store: StoreSettings {
+                database_url: ground.database_url.clone(),
+                data_dir: ground.data.path().to_owned(),
+            },
+            queue: QueueSettings { redis_url: ground.redis_url.clone() },
+            metrics_listen: "127.0.0.1:0".parse().unwrap(),
+            judge: settings::<JudgeSettings>(&judge_flags),
+            quota: settings::<QuotaSettings>(&options.quota),
+            max_upload_bytes: http.max_upload_bytes,
+            clock: clock.clone(),
+            given_judge: options.given_judge,
+        };
+        let running = app::serve(process, http, options.with_worker).await.unwrap();
+        let base = format!("http://{}", running.address.unwrap());
+        Secchi { running, clock, base, http: reqwest::Client::new(), ground }
+    }
+
+    /// A server with the sample's test release and one team.
+    pub async fn with_sample(options: Options) -> (Secchi, TestTeam) {
+        let secchi = Secchi::with(options).await;
+        secchi.import(Split::Test, "test.jsonl").await;
+        let team = secchi.team("ocean-lab").await;
+        (secchi, team)
+    }
+
+    pub async fn import(&self, split: Split, file: &str) {
+        self.import_as("sample", split, std::fs::File::open(sample(file)).unwrap()).await;
+    }
+
+    pub async fn import_as(&self, name: &str, split: Split, file: impl std::io::Read) {
+        let feedback = if split == Split::Val { Feedback::PerQuestion } else { Feedback::None };
+        let new = NewRelease { name: name.into(), split, feedback };
+        let reader = std::io::BufReader::new(file);
+        import_release(&self.running.evaluation.store, new, reader, None, self.clock.now_ms())
+            .await
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    pub async fn team(&self, slug: &str) -> TestTeam {
+        self.account(slug, Role::Team).await
+    }
+
+    pub async fn maintainer(&self, slug: &str) -> TestTeam {
+        self.account(slug, Role::Maintainer).await
+    }
+
+    async fn account(&self, slug: &str, role: Role) -> TestTeam {
+        let new = NewTeam { slug: slug.into(), name: slug.into(), email: None, role };
+        let store = &self.running.evaluation.store;
+        let (team, key) = accounts::create_team(store, new, self.clock.now_ms()).await.unwrap();
+        TestTeam { id: team.id, slug: team.slug, key }
+    }
+
+    /// Works off everything that waits.
+    pub async fn drain(&self) {
+        worker::drain(&self.running.evaluation, &self.running.owner).await.unwrap();
+    }
+
+    pub fn request(&self, method: Method, path: &str, key: Option<&str>) -> RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        match key {
+            Some(key) => request.bearer_auth(key),
+            None => request,
+        }
+    }
+
+    pub async fn get(&self, path: &str, key: Option<&str>) -> Response {
+        self.request(Method::GET, path, key).send().await.unwrap()
+    }
+
+    pub async fn get_json(&self, path: &str, key: Option<&str>) -> Value {
+        let response = self.get(path, key).await;
+        assert!(response.status().is_success(), "{path}: {}", response.status());
+        response.json().await.unwrap()
+    }
+
+    pub async fn submit(&self, team: &TestTeam, metadata: &Value, file: Vec<u8>) -> Response {
+        self.submission(team, metadata, file).send().await.unwrap()
+    }
+
+    pub fn submission(&self, team: &TestTeam, metadata: &Value, file: Vec<u8>) -> RequestBuilder {
+        let form = Form::new()
+            .text("metadata", metadata.to_string())
+            .part("predictions", Part::bytes(file).file_name("predictions"));
+        self.request(Method::POST, "/api/v1/submissions", Some(&team.key)).multipart(form)
+    }
+
+    /// Submits a file of the sample and gives the accepted submission's id.
+    pub async fn accepted(&self, team: &TestTeam, metadata: &Value, file: &str) -> String {
+        let response = self.submit(team, metadata, sample_bytes(&format!("predictions/{file}"))).await;
+        let status = response.status();
+        let body: Value = response.json().await.unwrap();
+        assert_eq!(status, 202, "{body}");
+        body["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Submits a file of the sample, works it off and gives the submission as its team sees it.
+    pub async fn scored(&self, team: &TestTeam, metadata: &Value, file: &str) -> Value {
+        let id = self.accepted(team, metadata, file).await;
+        self.drain().await;
+        self.get_json(&format!("/api/v1/submissions/{id}"), Some(&team.key)).await
+    }
+
+    /// Stops the server and leaves its ground for another.
+    pub async fn stop(self) -> Ground {
+        self.running.stop().await;
+        self.ground
+    }
+}
+
+/// Flags given twice: the later one wins.
+fn clap_last_wins(flags: &[&str]) -> HttpSettings {
+    let mut kept: Vec<(&str, &str)> = Vec::new();
+    for pair in flags.chunks(2) {
+        kept.retain(|(name, _)| *name != pair[0]);
+        kept.push((pair[0], pair[1]));
+    }
+    let flags: Vec<&str> = kept.into_iter().flat_map(|(name, value)| [name, value]).collect();
+    settings(&flags)
+}
+
+/// Metadata of a public submission to the test split.
+pub fn metadata(model_name: &str) -> Value {
+    json!({
+        "split": "test", "model_name": model_name, "access": "open", "parameters_b": 8, "visibility": "public",
+    })
+}
