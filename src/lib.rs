@@ -27,6 +27,8 @@ pub mod telemetry;
 #[cfg(feature = "server")]
 pub mod tokens;
 #[cfg(feature = "server")]
+pub mod video;
+#[cfg(feature = "server")]
 pub mod web;
 #[cfg(feature = "server")]
 pub mod worker;

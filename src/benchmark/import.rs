@@ -1,6 +1,7 @@
 //! Importing a release: read whole, checked whole, and stored in one transaction or not at all.
 
 use std::io::BufRead;
+use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
 
@@ -9,9 +10,11 @@ use crate::domain::submission::Feedback;
 use crate::store::releases::{
     self, KeyRow, QuestionRow, Release, Video as VideoRow, activate_release, find_release, insert_release,
 };
+use crate::store::videos::insert_video_files;
 use crate::store::{Store, StoreError, bump_board_revision, insert_audit};
 
 use super::cameras::settle_cameras;
+use super::files::{Files, FilesError, look_at_files};
 use super::release::{ReleaseContent, ReleaseError, read_release};
 use super::summary::{Summary, summarize};
 
@@ -24,6 +27,9 @@ pub enum ImportError {
     /// The file or the list of cameras is faulty.
     #[error(transparent)]
     Release(#[from] ReleaseError),
+    /// Files of videos are unusable.
+    #[error(transparent)]
+    Files(#[from] FilesError),
     /// The name is taken by other content.
     #[error(
         "there is a release `{0}` of `{1}` with other content; a release never changes: choose another name"
@@ -49,6 +55,8 @@ pub struct NewRelease {
     pub split: Split,
     /// What teams may read about single answers.
     pub feedback: Feedback,
+    /// The folder that the videos' files lie in, if they are to be looked at.
+    pub videos: Option<PathBuf>,
 }
 
 /// What an import did.
@@ -59,6 +67,8 @@ pub struct Imported {
     pub summary: Summary,
     /// Whether it stood already and nothing was stored.
     pub already_there: bool,
+    /// What was found in the folder of videos, if one was given.
+    pub files: Option<Files>,
 }
 
 /// Imports a release file, with a list of the cameras that the file leaves open. The first release of a split is active
@@ -81,6 +91,7 @@ pub async fn import_release(
         settle_cameras(&mut content, cameras.as_slice())?;
     }
     let summary = summarize(&content);
+    let files = new.videos.as_deref().map(|folder| look_at_files(&content, folder)).transpose()?;
     let release = Release {
         id: uuid::Uuid::now_v7().to_string(),
         name: new.name,
@@ -90,10 +101,18 @@ pub async fn import_release(
         active: false,
         created_at_ms: now_ms,
     };
-    let stored: Result<(Release, bool), ImportError> =
-        store.write(move |connection| store_release(connection, release, &content, now_ms)).await;
+    let facts = files.as_ref().map(|files| files.rows(&release.id)).unwrap_or_default();
+    let stored: Result<(Release, bool), ImportError> = store
+        .write(move |connection| {
+            let (release, already_there) = store_release(connection, release, &content, now_ms)?;
+            if !already_there {
+                insert_video_files(connection, &facts)?;
+            }
+            Ok((release, already_there))
+        })
+        .await;
     let (release, already_there) = stored?;
-    Ok(Imported { release, summary, already_there })
+    Ok(Imported { release, summary, already_there, files })
 }
 
 fn store_release(

@@ -2,6 +2,8 @@
 
 pub mod cameras;
 #[cfg(feature = "server")]
+pub mod files;
+#[cfg(feature = "server")]
 pub mod import;
 mod record;
 pub mod release;

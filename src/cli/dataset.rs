@@ -39,6 +39,9 @@ pub struct ImportArgs {
     /// test, val or train
     #[arg(long)]
     split: Split,
+    /// Folder of the videos' files: each is looked at, missing and surplus ones are listed
+    #[arg(long, value_name = "DIR")]
+    videos: Option<PathBuf>,
     /// CSV of `id,camera` for videos whose camera the annotation leaves open
     #[arg(long, value_name = "FILE.csv")]
     camera: Option<PathBuf>,
@@ -103,6 +106,7 @@ async fn import(arguments: ImportArgs) -> anyhow::Result<()> {
         name: arguments.release,
         split: arguments.split,
         feedback: arguments.feedback.unwrap_or(default_feedback),
+        videos: arguments.videos,
     };
     let imported = import_release(&store, new, BufReader::new(file), cameras, Clock::System.now_ms()).await;
     match imported {
@@ -120,7 +124,7 @@ async fn import(arguments: ImportArgs) -> anyhow::Result<()> {
 }
 
 fn json(imported: &Imported) -> serde_json::Value {
-    let Imported { release, summary, already_there } = imported;
+    let Imported { release, summary, already_there, files } = imported;
     let types: Vec<_> = summary
         .types
         .iter()
@@ -139,11 +143,12 @@ fn json(imported: &Imported) -> serde_json::Value {
         "cameras": {
             "static": summary.static_cameras, "moving": summary.moving_cameras, "unknown": summary.unknown_cameras,
         },
+        "files": files.as_ref().map(|files| serde_json::json!({ "missing": files.missing, "surplus": files.surplus })),
     })
 }
 
 fn print(imported: &Imported) {
-    let Imported { release, summary, already_there } = imported;
+    let Imported { release, summary, already_there, files } = imported;
     let rows = summary.types.iter().map(|kind| {
         let letters = kind.letters.iter().map(|(letter, count)| format!("{letter} {count}"));
         vec![
@@ -168,6 +173,10 @@ fn print(imported: &Imported) {
     }
     for column in &summary.empty_columns {
         println!("  no question counts in {column}: no submission will have it");
+    }
+    if let Some(files) = files {
+        files.missing.iter().for_each(|path| println!("  no file: {path}"));
+        files.surplus.iter().for_each(|path| println!("  file of no video: {path}"));
     }
     match (already_there, release.active) {
         (true, _) => println!(

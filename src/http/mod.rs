@@ -16,6 +16,7 @@ mod page;
 mod questions;
 mod submissions;
 mod upload;
+mod videos;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -63,6 +64,7 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(auth::create_token)
         .service(auth::find_me)
         .service(questions::list_questions)
+        .service(videos::find_video)
         .service(submissions::create_submission)
         .service(submissions::list_submissions)
         .service(submissions::find_submission)

@@ -11,6 +11,7 @@ mod schema;
 pub mod scores;
 pub mod submissions;
 pub mod teams;
+pub mod videos;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

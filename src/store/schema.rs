@@ -42,6 +42,22 @@ diesel::table! {
 }
 
 diesel::table! {
+    video_files (release_id, position) {
+        release_id -> Text,
+        position -> Integer,
+        duration_ms -> BigInt,
+        width -> Integer,
+        height -> Integer,
+        frames_per_second -> Double,
+        frames -> Integer,
+        codec -> Text,
+        rotation -> Integer,
+        bytes -> BigInt,
+        sha256 -> Text,
+    }
+}
+
+diesel::table! {
     questions (release_id, position) {
         release_id -> Text,
         position -> Integer,
@@ -235,6 +251,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     leases,
     releases,
     videos,
+    video_files,
     questions,
     answer_keys,
     teams,

@@ -158,7 +158,7 @@ impl Secchi {
 
     pub async fn import_as(&self, name: &str, split: Split, file: impl std::io::Read) {
         let feedback = if split == Split::Val { Feedback::PerQuestion } else { Feedback::None };
-        let new = NewRelease { name: name.into(), split, feedback };
+        let new = NewRelease { name: name.into(), split, feedback, videos: None };
         let reader = std::io::BufReader::new(file);
         import_release(&self.running.evaluation.store, new, reader, None, self.clock.now_ms())
             .await

@@ -12,6 +12,7 @@ DROP TABLE api_keys;
 DROP TABLE teams;
 DROP TABLE answer_keys;
 DROP TABLE questions;
+DROP TABLE video_files;
 DROP TABLE videos;
 DROP TABLE releases;
 DROP TABLE leases;

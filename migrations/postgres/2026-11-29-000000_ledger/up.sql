@@ -42,6 +42,23 @@ CREATE TABLE videos (
     UNIQUE (release_id, id)
 );
 
+-- What the import found in the videos' files.
+CREATE TABLE video_files (
+    release_id TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    duration_ms BIGINT NOT NULL,
+    width INTEGER NOT NULL,
+    height INTEGER NOT NULL,
+    frames_per_second DOUBLE PRECISION NOT NULL,
+    frames INTEGER NOT NULL,
+    codec TEXT NOT NULL,
+    rotation INTEGER NOT NULL,
+    bytes BIGINT NOT NULL,
+    sha256 TEXT NOT NULL,
+    PRIMARY KEY (release_id, position),
+    FOREIGN KEY (release_id, position) REFERENCES videos (release_id, position)
+);
+
 CREATE TABLE questions (
     release_id TEXT NOT NULL REFERENCES releases (id),
     position INTEGER NOT NULL,
