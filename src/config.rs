@@ -9,6 +9,9 @@ use clap::{Args, Command};
 /// The prefix of every environment variable.
 const PREFIX: &str = "SECCHI_";
 
+/// Sets what is logged; no setting, since logging starts before settings are read.
+const LOG_VARIABLE: &str = "SECCHI_LOG";
+
 /// The file that is read when `--config` names none and it exists.
 const DEFAULT_FILE: &str = "secchi.toml";
 
@@ -189,14 +192,25 @@ pub fn file_argument(arguments: &[std::ffi::OsString]) -> Option<PathBuf> {
     None
 }
 
+/// Variables of the environment that look like settings and are none of `command`'s, so that a misspelt one is noticed.
+pub fn unknown_variables(command: &Command) -> Vec<String> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut unknown: Vec<String> = names
+        .filter(|name| name.starts_with(PREFIX) && name != LOG_VARIABLE && !name.starts_with("SECCHI_TEST_"))
+        .filter(|name| !knows_variable(command, name))
+        .collect();
+    unknown.sort_unstable();
+    unknown
+}
+
 /// Whether the user asks for output without colours (`NO_COLOR`).
 pub fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// The log filter, `SECCHI_LOG` in the syntax of `tracing`'s directives; `info` unless said.
+/// The log filter: `SECCHI_LOG` in the syntax of `tracing`'s directives; `info` unless said.
 pub fn log_filter() -> String {
-    std::env::var("SECCHI_LOG").unwrap_or_else(|_| "info".into())
+    std::env::var(LOG_VARIABLE).unwrap_or_else(|_| "info".into())
 }
 
 fn setting_text(value: &toml::Value) -> Option<String> {

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a broken bench shall stop")]
 #![expect(clippy::print_stdout, reason = "the figures are its result")]
 
+mod board;
 mod load;
 mod process;
 mod scaled;
@@ -65,14 +66,17 @@ fn read_and_grade(scaled: &Scaled) {
     let (parse, work) = alternate(parse, work);
     println!(
         "read and grade      {:8.2} ms    plain parse {:.2} ms    ratio {:.2}  (at most 4)",
-        parse_ms(work),
-        parse_ms(parse),
+        milliseconds(work),
+        milliseconds(parse),
         work.as_secs_f64() / parse.as_secs_f64()
     );
     let faulty: Vec<u8> = scaled.jsonl.iter().map(|byte| if *byte == b'{' { b'(' } else { *byte }).collect();
     let started = Instant::now();
     let refused = read(faulty.as_slice(), &scaled.index, &limits).is_err();
-    println!("all lines faulty    {:8.2} ms  (at most 100; refused: {refused})", parse_ms(started.elapsed()));
+    println!(
+        "all lines faulty    {:8.2} ms  (at most 100; refused: {refused})",
+        milliseconds(started.elapsed())
+    );
 }
 
 /// The best of several runs of each, taken in turn, so that a busy moment hits both.
@@ -89,7 +93,7 @@ fn alternate(mut one: impl FnMut(), mut other: impl FnMut()) -> (Duration, Durat
     best
 }
 
-fn parse_ms(time: Duration) -> f64 {
+fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
@@ -97,6 +101,7 @@ fn parse_ms(time: Duration) -> f64 {
 fn served(scaled: &Scaled) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
+        rebuilt_boards(scaled).await;
         let server = Server::start(scaled).await;
         println!("memory idle         {:8.1} MiB  (below 60)", server.resident("VmRSS") / MIB);
         accepted_files(&server, scaled).await;
@@ -104,6 +109,21 @@ fn served(scaled: &Scaled) {
         println!("memory peak         {:8.1} MiB  (below 300)", server.resident("VmHWM") / MIB);
         board_requests(&server).await;
     });
+}
+
+/// The board rebuilt from the ledger after a change.
+async fn rebuilt_boards(scaled: &Scaled) {
+    for (entries, promise) in [(10, ""), (10_000, "  (at most 200)")] {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = board::ledger_of(entries, scaled, folder.path()).await;
+        let mut best = Duration::MAX;
+        for _ in 0..5 {
+            let started = Instant::now();
+            black_box(board::rebuild(&store).await);
+            best = best.min(started.elapsed());
+        }
+        println!("board rebuilt       {:8.2} ms    {entries} entries{promise}", milliseconds(best));
+    }
 }
 
 /// Full files accepted a second by 16 clients at once.

@@ -64,9 +64,15 @@ enum Command {
 pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
     let file = config::file_argument(&arguments);
     let command = config::with_file(Cli::command(), file.as_deref())?;
+    let unknown = config::unknown_variables(&command);
     let matches = command.get_matches_from(arguments);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     start_logging(&config::log_filter(), config::no_color());
+    for name in unknown {
+        tracing::warn!(
+            "`{name}` is no setting of this version and is not obeyed; `secchi serve --help` lists them"
+        );
+    }
     match cli.command {
         #[cfg(feature = "server")]
         Command::Serve(arguments) => serve::serve(arguments).await,

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{HttpMessage as _, ResponseError as _, web};
 
@@ -51,12 +51,16 @@ fn secure(headers: &mut HeaderMap, path: &str) {
 /// # Errors
 /// Those of the handler.
 pub async fn guard(
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let started = Instant::now();
     let request_id = uuid::Uuid::now_v7().to_string();
     let method = request.method().clone();
+    if method == Method::HEAD {
+        // The routes know GET; the connection remembers that no body may follow.
+        request.head_mut().method = Method::GET;
+    }
     let Some(state) = request.app_data::<web::Data<State>>().cloned() else {
         return Ok(next.call(request).await?.map_into_boxed_body());
     };

@@ -61,7 +61,7 @@ pub(super) fn methods_at(path: &str) -> Vec<Method> {
             .iter()
             .map(|(pattern, item)| (ResourceDef::new(pattern.as_str()), methods(item)))
             .collect();
-        routes.push((ResourceDef::new("/"), vec![Method::GET]));
+        routes.push((ResourceDef::new("/"), vec![Method::GET, Method::HEAD]));
         routes
     });
     let matching = ROUTES.iter().find(|(pattern, _)| pattern.capture_match_info(&mut Path::new(path)));
@@ -71,6 +71,7 @@ pub(super) fn methods_at(path: &str) -> Vec<Method> {
 fn methods(item: &PathItem) -> Vec<Method> {
     let known = [
         (Method::GET, item.get.is_some()),
+        (Method::HEAD, item.get.is_some()),
         (Method::POST, item.post.is_some()),
         (Method::PATCH, item.patch.is_some()),
         (Method::DELETE, item.delete.is_some()),

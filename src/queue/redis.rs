@@ -4,12 +4,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::aio::{ConnectionManager, MultiplexedConnection};
+use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, Client, RedisResult, cmd};
 use tokio::sync::Mutex;
 
 use super::{Depth, QueueError};
 use crate::domain::question::Split;
+
+/// A command that takes longer has failed: who pushes goes on, and the reconciler pushes again.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Connections that are tried anew for one command.
+const COMMAND_RETRIES: usize = 2;
 
 /// How much longer than the server's own wait the client waits for its answer.
 const ANSWER_MARGIN: Duration = Duration::from_secs(5);
@@ -32,7 +38,12 @@ impl RedisQueue {
     /// When the address is none or Redis cannot be reached.
     pub async fn connect(url: &str, installation_id: &str) -> Result<RedisQueue, QueueError> {
         let client = Client::open(url)?;
-        let commands = client.get_connection_manager().await?;
+        let config = ConnectionManagerConfig::new()
+            .set_number_of_retries(COMMAND_RETRIES)
+            .set_max_delay(COMMAND_TIMEOUT)
+            .set_connection_timeout(Some(COMMAND_TIMEOUT))
+            .set_response_timeout(Some(COMMAND_TIMEOUT));
+        let commands = client.get_connection_manager_with_config(config).await?;
         let keys = ["test", "val"].map(|split| format!("secchi:{installation_id}:queue:{split}"));
         Ok(RedisQueue { client, commands, idle_waiters: Arc::default(), keys })
     }

@@ -1,0 +1,100 @@
+//! Boards of made-up entries, straight in the ledger.
+
+use secchi::accounts::{NewTeam, create_team};
+use secchi::benchmark::import::{NewRelease, import_release};
+use secchi::domain::column::Column;
+use secchi::domain::question::Split;
+use secchi::domain::submission::{Access, Feedback, Metadata, SubmissionState, Visibility};
+use secchi::domain::team::Role;
+use secchi::evaluation::board_query::{BoardQuery, Sort};
+use secchi::evaluation::standing::leaderboard;
+use secchi::store::configurations::{CURRENT, ConfigurationRow, insert_configuration};
+use secchi::store::scores::{Score, save_scores};
+use secchi::store::submissions::{NewSubmission, insert_submission, update_graded, update_state};
+use secchi::store::{DbConnection, Store, StoreError};
+
+use crate::scaled::Scaled;
+
+const CONFIGURATION: &str = "bench";
+
+/// The board that everyone sees first.
+pub const QUERY: BoardQuery = BoardQuery { split: Split::Test, sort: Sort::DEFAULT, group: None, all: true };
+
+/// A ledger with so many published entries.
+pub async fn ledger_of(entries: usize, scaled: &Scaled, folder: &std::path::Path) -> Store {
+    let store = Store::open(&format!("sqlite://{}", folder.join("board.db").display())).await.unwrap();
+    let new =
+        NewRelease { name: "scaled".into(), split: Split::Test, feedback: Feedback::None, videos: None };
+    let imported = import_release(&store, new, scaled.records.as_slice(), None, 0).await.unwrap();
+    let team = NewTeam { slug: "bench".into(), name: "Bench".into(), email: None, role: Role::Team };
+    let (team, _) = create_team(&store, team, 0).await.unwrap();
+    let seeded: Result<(), StoreError> = store
+        .write(move |connection| {
+            let configuration = ConfigurationRow {
+                id: CONFIGURATION.into(),
+                kind: "offline".into(),
+                model: "offline".into(),
+                text: "{}".into(),
+                state: CURRENT.into(),
+                created_at_ms: 0,
+            };
+            insert_configuration(connection, &configuration)?;
+            (0..entries)
+                .try_for_each(|number| insert_entry(connection, number, &team.id, &imported.release.id))
+        })
+        .await;
+    seeded.unwrap();
+    store
+}
+
+fn insert_entry(
+    connection: &mut DbConnection,
+    number: usize,
+    team_id: &str,
+    release_id: &str,
+) -> Result<(), StoreError> {
+    let metadata = Metadata {
+        split: Split::Test,
+        model_name: format!("Model {number}"),
+        access: Access::Open,
+        parameters_b: Some(8.0),
+        backbone: Some("ViT".into()),
+        description: None,
+        paper_url: None,
+        code_url: None,
+        visibility: Visibility::Public,
+    };
+    let new = NewSubmission {
+        id: format!("{number:036}"),
+        team_id: team_id.into(),
+        release_id: release_id.into(),
+        content_sha256: String::new(),
+        questions: 4020,
+        answered: 4020,
+        warnings: Vec::new(),
+        created_at_ms: number as i64,
+    };
+    insert_submission(connection, &new, &metadata, &[])?;
+    update_graded(connection, &new.id, CONFIGURATION, 0, &[])?;
+    update_state(connection, &new.id, &[SubmissionState::Queued], SubmissionState::Scored, 0)?;
+    let columns: Vec<Score> = Column::ALL
+        .iter()
+        .enumerate()
+        .map(|(place, column)| {
+            let value = ((number * 7919 + place * 104_729) % 1000) as f64 / 10.0;
+            Score { column: *column, value, ci95: [value, value], n: 500 }
+        })
+        .collect();
+    save_scores(connection, &new.id, CONFIGURATION, &columns)
+}
+
+/// Builds the board from the ledger and writes it as JSON; gives its size.
+pub async fn rebuild(store: &Store) -> usize {
+    let built: Result<usize, StoreError> = store
+        .read(|connection| {
+            let board = leaderboard(connection, &QUERY)?;
+            Ok(serde_json::to_vec(&board).unwrap().len())
+        })
+        .await;
+    built.unwrap()
+}
