@@ -96,7 +96,7 @@ impl Boards {
             kept.revision
         };
         let body: Result<Vec<u8>, StoreError> =
-            store.read(move |connection| Ok(render(&leaderboard(connection, &query)?))).await;
+            store.snapshot(move |connection| Ok(render(&leaderboard(connection, &query)?))).await;
         let body = body?;
         let etag = format!("W/\"{}\"", hex::encode(&Sha256::digest(&body)[..16]));
         let rendered = Rendered { body: Bytes::from(body), etag };

@@ -70,7 +70,7 @@ pub struct TypeFacts {
 )]
 #[get("/api/v1/benchmark")]
 pub async fn find_benchmark(state: Shared) -> Answer<web::Json<Benchmark>> {
-    let benchmark: Result<Benchmark, StoreError> = state.evaluation.store.read(benchmark).await;
+    let benchmark: Result<Benchmark, StoreError> = state.evaluation.store.snapshot(benchmark).await;
     Ok(web::Json(benchmark?))
 }
 

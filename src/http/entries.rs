@@ -77,7 +77,7 @@ pub async fn find_entry(state: Shared, id: web::Path<String>) -> Answer<web::Jso
     let id = id.into_inner();
     let unknown = format!("there is no published entry `{id}`");
     let found: Result<Option<Result<Entry, String>>, StoreError> =
-        state.evaluation.store.read(move |connection| load_entry(connection, &id)).await;
+        state.evaluation.store.snapshot(move |connection| load_entry(connection, &id)).await;
     match found? {
         Some(Ok(entry)) => Ok(web::Json(entry)),
         Some(Err(reason)) => {

@@ -135,6 +135,29 @@ impl Store {
             .map_err(StoreError::from)?
     }
 
+    /// Runs `work` on one unchanging view of the database, for what is read by several statements and must fit together.
+    ///
+    /// # Errors
+    /// Those of `work`, and those of [`Store::read`].
+    pub async fn snapshot<T, E, F>(&self, work: F) -> std::result::Result<T, E>
+    where
+        F: FnOnce(&mut DbConnection) -> std::result::Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let backend = self.backend;
+        self.read(move |connection| {
+            transaction(connection, |connection| {
+                if backend == Backend::Postgres {
+                    let isolation = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+                    connection.batch_execute(isolation).map_err(StoreError::from)?;
+                }
+                work(connection)
+            })
+        })
+        .await
+    }
+
     /// Runs `work` in one transaction that may write, on a thread where blocking is allowed.
     ///
     /// # Errors
@@ -165,31 +188,34 @@ impl Store {
             Backend::Postgres => None,
         };
         let mut connection = self.connection()?;
-        let outcome = connection.transaction(|connection| {
+        let outcome = transaction(&mut connection, |connection| {
             if self.backend == Backend::Sqlite {
                 // Takes the write lock before the first read; a transaction that has read cannot wait for it any more.
                 connection.batch_execute("DELETE FROM installation WHERE 0").map_err(StoreError::from)?;
             }
-            work(connection).map_err(Rollback::Work)
+            work(connection)
         });
         self.writes.fetch_add(1, Ordering::SeqCst);
-        outcome.map_err(|rollback| match rollback {
-            Rollback::Work(error) => error,
-            Rollback::Store(error) => error.into(),
-        })
+        outcome
     }
+}
+
+/// Runs `work` in a transaction, which is undone when `work` fails.
+fn transaction<T, E: From<StoreError>>(
+    connection: &mut DbConnection,
+    work: impl FnOnce(&mut DbConnection) -> std::result::Result<T, E>,
+) -> std::result::Result<T, E> {
+    let outcome = connection.transaction(|connection| work(connection).map_err(Rollback::Work));
+    outcome.map_err(|rollback| match rollback {
+        Rollback::Work(error) => error,
+        Rollback::Store(error) => error.into(),
+    })
 }
 
 /// Why a transaction was undone.
 enum Rollback<E> {
     Work(E),
     Store(StoreError),
-}
-
-impl<E> From<StoreError> for Rollback<E> {
-    fn from(error: StoreError) -> Self {
-        Rollback::Store(error)
-    }
 }
 
 impl<E> From<diesel::result::Error> for Rollback<E> {
