@@ -55,7 +55,7 @@ pub fn quota(
     let (used_today, used_total) = load_used(connection, team_id, split, &instant::day(now_ms))?;
     let left = total.map_or(i64::MAX, |total| total - used_total).min(per_day - used_today).max(0);
     let next_day_ms = instant::next_day_ms(now_ms);
-    let resets_in_s = u64::try_from((next_day_ms - now_ms).div_euclid(1000)).unwrap_or_default();
+    let resets_in_s = u64::try_from(next_day_ms - now_ms).unwrap_or_default().div_ceil(1000);
     let resets_at = instant::rfc3339(next_day_ms);
     Ok(Quota { split, per_day, used_today, total, used_total, left, resets_at, resets_in_s })
 }
