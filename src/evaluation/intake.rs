@@ -117,7 +117,19 @@ where
     R: Read + Send + 'static,
 {
     let Upload { team_id, metadata, file, file_sha256, idempotency_key } = upload;
-    let request_sha256 = request_hash(&metadata, &file_sha256)?;
+    let repeats = match idempotency_key {
+        Some(key) => {
+            let request_sha256 = request_hash(&metadata, &file_sha256)?;
+            Some(Repeatable { team_id: team_id.clone(), key, request_sha256 })
+        }
+        None => None,
+    };
+    // Before the file is read: what was accepted once stays so, whichever release is active by now.
+    if let Some(request) = repeats.clone()
+        && let Some(accepted) = evaluation.store.read(move |connection| request.find(connection)).await?
+    {
+        return Ok(accepted);
+    }
     let ReadFile { release, predictions } = read(evaluation, &metadata, file).await?;
     let now_ms = evaluation.clock.now_ms();
     let settings = evaluation.quota;
@@ -129,14 +141,10 @@ where
         .store
         .write(move |connection| {
             teams::lock_team(connection, &new.team_id)?;
-            if let Some(key) = &idempotency_key
-                && let Some((id, sha256)) = submissions::find_idempotent(connection, &new.team_id, key)?
+            if let Some(request) = &repeats
+                && let Some(accepted) = request.find(connection)?
             {
-                return if sha256 == request_sha256 {
-                    stored(connection, &id)
-                } else {
-                    Err(IntakeError::OtherContent)
-                };
+                return Ok(accepted);
             }
             let left = quota(connection, &settings, &new.team_id, metadata.split, now_ms)?;
             if left.left == 0 {
@@ -146,9 +154,9 @@ where
             leases::insert_lease(connection, &new.id)?;
             let charge = (new.team_id.as_str(), metadata.split, QuotaKind::Charge);
             insert_quota(connection, charge, Some(&new.id), "submission accepted", now_ms, now_ms)?;
-            if let Some(key) = &idempotency_key {
-                let owner = (new.team_id.as_str(), key.as_str());
-                submissions::insert_idempotent(connection, owner, &request_sha256, &new.id, now_ms)?;
+            if let Some(request) = &repeats {
+                let owner = (request.team_id.as_str(), request.key.as_str());
+                submissions::insert_idempotent(connection, owner, &request.request_sha256, &new.id, now_ms)?;
             }
             stored(connection, &new.id)
         })
@@ -165,6 +173,25 @@ pub(super) async fn deliver(evaluation: &Evaluation, split: Split, id: &str) {
     let pushed: Result<(), QueueError> = evaluation.queue.push(split, id, evaluation.clock.now_ms()).await;
     if let Err(error) = pushed {
         tracing::warn!(submission = id, %error, "the queue is not reachable; the reconciler will push again");
+    }
+}
+
+/// A request that may come again and is accepted once.
+#[derive(Clone)]
+struct Repeatable {
+    team_id: String,
+    key: String,
+    request_sha256: String,
+}
+
+impl Repeatable {
+    /// The submission that the request made when it came before.
+    fn find(&self, connection: &mut DbConnection) -> Result<Option<Submission>, IntakeError> {
+        match submissions::find_idempotent(connection, &self.team_id, &self.key)? {
+            None => Ok(None),
+            Some((id, sha256)) if sha256 == self.request_sha256 => stored(connection, &id).map(Some),
+            Some(_) => Err(IntakeError::OtherContent),
+        }
     }
 }
 
