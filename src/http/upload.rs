@@ -24,8 +24,9 @@ const MAX_METADATA_BYTES: usize = 64 << 10;
 /// How long the sender may be silent.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Bytes that are read and dropped after the limit, so that an ordinary sender hears why before the line is cut.
-const DROPPED_BYTES: u64 = 64 << 20;
+/// Bytes that are read and dropped after the limit, so that an ordinary sender hears what is wrong before the line is
+/// cut.
+const DROPPED_BYTES: u64 = 256 << 20;
 
 const MAX_KEY_CHARS: usize = 200;
 
@@ -122,46 +123,57 @@ async fn read_metadata(mut field: Field) -> Result<Metadata, UploadError> {
         }
         text.extend_from_slice(&bytes);
     }
-    serde_json::from_slice(&text).map_err(|error| {
-        let unreadable = !error.is_data();
-        // serde names the field in backticks.
-        let name = error.to_string().split('`').nth(1).map(str::to_owned);
-        let pointer = name.filter(|_| !unreadable).map(|name| format!("/{name}")).unwrap_or_default();
-        faulty(&pointer, error.to_string(), unreadable)
-    })
+    let mut json = serde_json::Deserializer::from_slice(&text);
+    let metadata = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let pointer = pointer(&error);
+        faulty(&pointer, error.inner().to_string(), !error.inner().is_data())
+    })?;
+    json.end().map_err(|error| faulty("", error.to_string(), true))?;
+    Ok(metadata)
 }
 
-/// Keeps a file, counting and hashing it as it comes.
+/// The field that an error is about.
+fn pointer(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    if error.path().iter().len() > 0 {
+        return format!("/{}", error.path());
+    }
+    // A field that is not there has no path, but a name in the message.
+    let message = error.inner().to_string();
+    let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
+    missing.map(|(name, _)| format!("/{name}")).unwrap_or_default()
+}
+
+/// Keeps a file, counting and hashing it as it comes. Of one that is too large no more than its beginning is kept: a byte
+/// over the limit, by which its reader finds that out, beside whatever else is wrong.
 async fn spool(mut field: Field, max_bytes: u64) -> Result<(SpooledTempFile, String), UploadError> {
     let mut file = SpooledTempFile::new(IN_MEMORY_BYTES);
     let mut hash = Sha256::new();
-    let mut count = 0_u64;
+    let (mut left, mut dropped) = (max_bytes.saturating_add(1), 0_u64);
     while let Some(bytes) = spoken(field.try_next()).await? {
-        count += bytes.len() as u64;
-        if count > max_bytes.saturating_add(DROPPED_BYTES) {
-            break;
+        let (kept, rest) = bytes.split_at(bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX)));
+        hash.update(kept);
+        file.write_all(kept)?;
+        left -= kept.len() as u64;
+        dropped += rest.len() as u64;
+        if dropped > DROPPED_BYTES {
+            return Err(too_large(max_bytes));
         }
-        if count <= max_bytes {
-            hash.update(&bytes);
-            file.write_all(&bytes)?;
-        } else {
-            file.set_len(0)?;
-        }
-    }
-    if count > max_bytes {
-        return Err(UploadError::TooLarge(Fault {
-            code: FaultCode::TooLarge,
-            line: None,
-            column: None,
-            pointer: None,
-            question_id: None,
-            detail: format!(
-                "the file has more than {max_bytes} bytes; send one answer a question and nothing else"
-            ),
-        }));
     }
     file.seek(SeekFrom::Start(0))?;
     Ok((file, hex::encode(hash.finalize())))
+}
+
+fn too_large(max_bytes: u64) -> UploadError {
+    UploadError::TooLarge(Fault {
+        code: FaultCode::TooLarge,
+        line: None,
+        column: None,
+        pointer: None,
+        question_id: None,
+        detail: format!(
+            "the file has more than {max_bytes} bytes; send one answer a question and nothing else"
+        ),
+    })
 }
 
 fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, UploadError> {
