@@ -5,4 +5,11 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod board;
+mod broken;
+mod formats;
+mod full;
+mod grading;
+mod intake;
+mod metadata;
+mod quota;
 mod support;

@@ -55,6 +55,13 @@ impl Ground {
         Ground { data, database_url, redis_url }
     }
 
+    /// The same database and queue for another process, with a data folder of its own.
+    pub fn shared(&self) -> Ground {
+        assert!(self.is_shared(), "SQLite is one process's");
+        let (database_url, redis_url) = (self.database_url.clone(), self.redis_url.clone());
+        Ground { data: TempDir::new().unwrap(), database_url, redis_url }
+    }
+
     /// Whether this run is on PostgreSQL with Redis.
     pub fn is_shared(&self) -> bool {
         self.redis_url.is_some()
@@ -92,6 +99,8 @@ pub struct Options {
     pub given_judge: Option<Arc<dyn Judge>>,
     /// Whether a worker runs by itself; otherwise the test drains the queue.
     pub with_worker: bool,
+    /// A clock instead of one that stands at [`NOON_MS`], for tests with other processes.
+    pub clock: Option<Clock>,
 }
 
 /// A team and its key.
@@ -121,7 +130,7 @@ impl Secchi {
 
     /// A server on a ground that another one has left.
     pub async fn on(ground: Ground, options: Options) -> Secchi {
-        let clock = Clock::manual(NOON_MS);
+        let clock = options.clock.unwrap_or_else(|| Clock::manual(NOON_MS));
         let mut http_flags = vec!["--listen", "127.0.0.1:0", "--http-rate-per-minute", "0"];
         http_flags.extend(&options.http);
         let judge_flags: Vec<&str> = options.judge.iter().map(String::as_str).collect();
@@ -208,10 +217,21 @@ impl Secchi {
     }
 
     pub fn submission(&self, team: &TestTeam, metadata: &Value, file: Vec<u8>) -> RequestBuilder {
+        self.submission_with("", team, metadata, file)
+    }
+
+    /// A submission with a query, such as `?dry_run=true`.
+    pub fn submission_with(
+        &self,
+        query: &str,
+        team: &TestTeam,
+        metadata: &Value,
+        file: Vec<u8>,
+    ) -> RequestBuilder {
         let form = Form::new()
             .text("metadata", metadata.to_string())
             .part("predictions", Part::bytes(file).file_name("predictions"));
-        self.request(Method::POST, "/api/v1/submissions", Some(&team.key)).multipart(form)
+        self.request(Method::POST, &format!("/api/v1/submissions{query}"), Some(&team.key)).multipart(form)
     }
 
     /// Submits a file of the sample and gives the accepted submission's id.
@@ -230,11 +250,41 @@ impl Secchi {
         self.get_json(&format!("/api/v1/submissions/{id}"), Some(&team.key)).await
     }
 
+    /// Submissions that the team has used up today of its quota for the test split.
+    pub async fn used_today(&self, team: &TestTeam) -> i64 {
+        self.get_json("/api/v1/me", Some(&team.key)).await["quota"][0]["used_today"].as_i64().unwrap()
+    }
+
+    /// The ids of all submissions of a team, newest first.
+    pub async fn submission_ids(&self, team: &TestTeam) -> Vec<String> {
+        let page = self.get_json("/api/v1/submissions?limit=1000", Some(&team.key)).await;
+        let items = page["items"].as_array().unwrap().iter();
+        items.map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+    }
+
     /// Stops the server and leaves its ground for another.
     pub async fn stop(self) -> Ground {
         self.running.stop().await;
         self.ground
     }
+}
+
+/// The body of a refusal, which has this status and the shape of every problem.
+pub async fn problem(response: Response, status: u16) -> Value {
+    let (actual, content_type) = (response.status(), response.headers()["content-type"].clone());
+    assert!(response.headers().contains_key("x-request-id"));
+    let body: Value = response.json().await.unwrap();
+    assert_eq!(actual, status, "{body}");
+    assert_eq!(content_type, "application/problem+json");
+    assert_eq!(body["status"], status);
+    for field in ["type", "title", "detail", "code"] {
+        assert!(body[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {body}");
+    }
+    if let Some(errors) = body.get("errors") {
+        let listed = errors.as_array().unwrap().len() as u64;
+        assert!(listed > 0 && body["total"].as_u64().unwrap() >= listed, "{body}");
+    }
+    body
 }
 
 /// Flags given twice: the later one wins.

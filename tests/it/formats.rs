@@ -1,0 +1,77 @@
+//! Files without faults in every format, encoding and compression; and the dry run.
+
+use serde_json::{Value, json};
+
+use secchi::domain::question::Split;
+
+use crate::support::{Options, Secchi, metadata, problem, sample, sample_bytes};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_variant_of_a_file_is_accepted_and_scored_the_same() {
+    let quota = vec!["--quota-per-day", "100", "--quota-total", "100"];
+    let (secchi, team) = Secchi::with_sample(Options { quota, ..Options::default() }).await;
+    let plain = secchi.scored(&team, &metadata("Plain"), "strong_model.jsonl").await;
+    assert_eq!(plain["state"], "scored");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(sample("predictions")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if !name.starts_with("variant") {
+            continue;
+        }
+        seen += 1;
+        let variant = secchi.scored(&team, &metadata("Variant"), &name).await;
+        for field in ["state", "coverage", "scores", "warnings", "judge"] {
+            assert_eq!(variant[field], plain[field], "{name}: {field}");
+        }
+    }
+    assert_eq!(seen, 14);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_says_what_would_come_and_stores_nothing() {
+    let (secchi, team) = Secchi::with_sample(Options::default()).await;
+    let partial = sample_bytes("predictions/partial.jsonl");
+    let dry = async || {
+        let request = secchi.submission_with("?dry_run=true", &team, &metadata("Dry"), partial.clone());
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert!(!response.headers().contains_key("location"));
+        response.json::<Value>().await.unwrap()
+    };
+    let run = dry().await;
+    assert_eq!(run["coverage"], json!({ "questions": 199, "answered": 139 }));
+    assert_eq!(run["warnings"].as_array().unwrap().len(), 1);
+    let warning = &run["warnings"][0];
+    assert_eq!((&warning["code"], &warning["count"]), (&json!("missing_answers"), &json!(60)));
+    let quota = &run["quota"];
+    assert_eq!((&quota["split"], &quota["per_day"], &quota["left"]), (&json!("test"), &json!(5), &json!(5)));
+    assert_eq!(dry().await, run);
+    assert_eq!(secchi.submission_ids(&team).await, Vec::<String>::new());
+    assert_eq!(secchi.used_today(&team).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_needs_no_quota_and_knows_no_other_value_than_true_and_false() {
+    let quota = vec!["--quota-per-day", "0"];
+    let (secchi, team) = Secchi::with_sample(Options { quota, ..Options::default() }).await;
+    let file = sample_bytes("predictions/weak_model.jsonl");
+    let ask = |query| secchi.submission_with(query, &team, &metadata("Dry"), file.clone()).send();
+    let run: Value = ask("?dry_run=true").await.unwrap().json().await.unwrap();
+    assert_eq!(run["quota"]["left"], 0);
+    assert_eq!(problem(ask("?dry_run=false").await.unwrap(), 429).await["code"], "quota_exceeded");
+    assert_eq!(problem(ask("?dry_run=yes").await.unwrap(), 400).await["code"], "invalid_parameter");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_of_an_inactive_split_says_that_it_is_not_active() {
+    let secchi = Secchi::start().await;
+    secchi.import(Split::Val, "val.jsonl").await;
+    let team = secchi.team("ocean-lab").await;
+    let file = sample_bytes("predictions/perfect.jsonl");
+    for query in ["?dry_run=true", ""] {
+        let response =
+            secchi.submission_with(query, &team, &metadata("Early"), file.clone()).send().await.unwrap();
+        assert_eq!(problem(response, 409).await["code"], "no_active_release");
+    }
+    assert_eq!(secchi.used_today(&team).await, 0);
+}
