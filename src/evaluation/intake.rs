@@ -12,6 +12,7 @@ use crate::domain::question::Split;
 use crate::domain::submission::{Metadata, MetadataFault};
 use crate::predictions::{self, Limits, Predictions, QuestionIndex, ReadError, Refusal};
 use crate::queue::QueueError;
+use crate::store::idempotency::{find_idempotent, insert_idempotent};
 use crate::store::quota::{QuotaKind, insert_quota};
 use crate::store::submissions::{self, NewSubmission, Submission};
 use crate::store::{DbConnection, StoreError, leases, teams};
@@ -156,7 +157,7 @@ where
             insert_quota(connection, charge, Some(&new.id), "submission accepted", now_ms, now_ms)?;
             if let Some(request) = &repeats {
                 let owner = (request.team_id.as_str(), request.key.as_str());
-                submissions::insert_idempotent(connection, owner, &request.request_sha256, &new.id, now_ms)?;
+                insert_idempotent(connection, owner, &request.request_sha256, &new.id, now_ms)?;
             }
             stored(connection, &new.id)
         })
@@ -187,7 +188,7 @@ struct Repeatable {
 impl Repeatable {
     /// The submission that the request made when it came before.
     fn find(&self, connection: &mut DbConnection) -> Result<Option<Submission>, IntakeError> {
-        match submissions::find_idempotent(connection, &self.team_id, &self.key)? {
+        match find_idempotent(connection, &self.team_id, &self.key)? {
             None => Ok(None),
             Some((id, sha256)) if sha256 == self.request_sha256 => stored(connection, &id).map(Some),
             Some(_) => Err(IntakeError::OtherContent),

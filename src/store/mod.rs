@@ -3,6 +3,7 @@
 
 pub mod configurations;
 mod connection;
+pub mod idempotency;
 pub mod judgements;
 pub mod leases;
 pub mod quota;

@@ -1,8 +1,8 @@
-//! Submissions, their answers and the idempotency keys that they were sent with.
+//! Submissions and their answers. Knows nothing of who may do what with them.
 
 use diesel::prelude::*;
 
-use super::schema::{idempotency_keys, predictions, releases, submissions, teams};
+use super::schema::{predictions, releases, submissions, teams};
 use super::{DbConnection, Result, StoreError, stored};
 use crate::domain::fault::Warning;
 use crate::domain::question::Split;
@@ -366,37 +366,4 @@ pub fn load_scored_times(connection: &mut DbConnection, split: Split) -> Result<
         .select((submissions::team_id, submissions::id))
         .load(connection)?;
     Ok(scored)
-}
-
-/// A submission that was made with an idempotency key: its id and the hash of what was sent.
-pub fn find_idempotent(
-    connection: &mut DbConnection,
-    team_id: &str,
-    key: &str,
-) -> Result<Option<(String, String)>> {
-    let found = idempotency_keys::table
-        .find((team_id, key))
-        .select((idempotency_keys::submission_id, idempotency_keys::request_sha256))
-        .first(connection)
-        .optional()?;
-    Ok(found)
-}
-
-/// Notes the idempotency key that a submission was made with.
-pub fn insert_idempotent(
-    connection: &mut DbConnection,
-    (team_id, key): (&str, &str),
-    request_sha256: &str,
-    submission_id: &str,
-    now_ms: i64,
-) -> Result<()> {
-    let row = (
-        idempotency_keys::team_id.eq(team_id),
-        idempotency_keys::key.eq(key),
-        idempotency_keys::request_sha256.eq(request_sha256),
-        idempotency_keys::submission_id.eq(submission_id),
-        idempotency_keys::created_at_ms.eq(now_ms),
-    );
-    diesel::insert_into(idempotency_keys::table).values(row).execute(connection)?;
-    Ok(())
 }

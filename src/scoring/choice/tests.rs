@@ -1,3 +1,5 @@
+//! Tests of reading a letter: the cases of the specification and its laws.
+
 use proptest::prelude::*;
 
 use super::*;
