@@ -49,6 +49,7 @@ const SMALL_BELOW_B: f64 = 10.0;
 const MAX_NAME_CHARS: usize = 120;
 const MAX_DESCRIPTION_CHARS: usize = 4000;
 const MAX_URL_CHARS: usize = 500;
+const MAX_REASON_CHARS: usize = 500;
 
 impl SubmissionState {
     /// Whether no worker will touch the submission again unless a maintainer asks for it.
@@ -174,6 +175,15 @@ pub fn link_faults(
         }
     }
     faults
+}
+
+/// What is wrong with the reason why an entry is withdrawn; nothing if readers can be told it.
+pub fn reason_fault(reason: &str) -> Option<MetadataFault> {
+    if reason.trim().is_empty() {
+        let detail = format!("is blank; give it in 1 to {MAX_REASON_CHARS} characters");
+        return Some(MetadataFault { pointer: "/reason".into(), detail });
+    }
+    text_fault("reason", reason, MAX_REASON_CHARS)
 }
 
 fn text_fault(field: &str, text: &str, max_chars: usize) -> Option<MetadataFault> {

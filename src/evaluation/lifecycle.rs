@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::domain::outcome::Outcome;
-use crate::domain::submission::{MetadataFault, SubmissionState, Visibility, link_faults};
+use crate::domain::submission::{MetadataFault, SubmissionState, Visibility, link_faults, reason_fault};
 use crate::store::quota::{QuotaKind, insert_quota, is_refunded};
 use crate::store::submissions::{self, Progress, Submission};
 use crate::store::{DbConnection, StoreError, bump_board_revision, insert_audit, leases, scores};
@@ -179,9 +179,8 @@ pub async fn withdraw_submission(
     id: &str,
     reason: &str,
 ) -> Result<Submission, LifecycleError> {
-    if reason.trim().is_empty() || reason.chars().count() > MAX_REASON_CHARS {
-        let detail = format!("give the reason in 1 to {MAX_REASON_CHARS} characters");
-        return Err(LifecycleError::Faults(vec![MetadataFault { pointer: "/reason".into(), detail }]));
+    if let Some(fault) = reason_fault(reason) {
+        return Err(LifecycleError::Faults(vec![fault]));
     }
     let (owner, actor, id) = (team_id.map(str::to_owned), actor.to_owned(), id.to_owned());
     let (reason, now_ms) = (reason.trim().to_owned(), evaluation.clock.now_ms());
@@ -204,8 +203,6 @@ pub async fn withdraw_submission(
         })
         .await
 }
-
-const MAX_REASON_CHARS: usize = 500;
 
 /// Gives a submission's charge back, once.
 pub(super) fn refund(

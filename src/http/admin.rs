@@ -1,6 +1,7 @@
 //! What only maintainers may do to submissions.
 
 use actix_web::{HttpResponse, get, post, web};
+use uuid::Uuid;
 
 use super::Shared;
 use super::auth::MaintainerOnly;
@@ -49,9 +50,10 @@ pub async fn list_submissions(
 pub async fn retry_submission(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
-    id: web::Path<String>,
+    id: web::Path<Uuid>,
 ) -> Answer<HttpResponse> {
-    let retried = lifecycle::retry_submission(&state.evaluation, &principal.team.slug, &id).await?;
+    let retried =
+        lifecycle::retry_submission(&state.evaluation, &principal.team.slug, &id.to_string()).await?;
     Ok(HttpResponse::Accepted().json(viewed(&state, retried).await?))
 }
 
@@ -75,12 +77,17 @@ pub async fn retry_submission(
 pub async fn withdraw_submission(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
-    id: web::Path<String>,
+    id: web::Path<Uuid>,
     withdrawal: web::Json<Withdrawal>,
 ) -> Answer<web::Json<SubmissionView>> {
     let evaluation = &state.evaluation;
-    let withdrawn =
-        lifecycle::withdraw_submission(evaluation, None, &principal.team.slug, &id, &withdrawal.reason)
-            .await?;
+    let withdrawn = lifecycle::withdraw_submission(
+        evaluation,
+        None,
+        &principal.team.slug,
+        &id.to_string(),
+        &withdrawal.reason,
+    )
+    .await?;
     Ok(web::Json(viewed(&state, withdrawn).await?))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use actix_web::http::StatusCode;
 use actix_web::{get, web};
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::Shared;
 use super::auth::TeamOnly;
@@ -77,11 +78,11 @@ pub enum ResultView {
 pub async fn list_answers(
     state: Shared,
     TeamOnly(principal): TeamOnly,
-    id: web::Path<String>,
+    id: web::Path<Uuid>,
     page: web::Query<PageQuery>,
 ) -> Answer<web::Json<Page<AnswerView>>> {
     let evaluation = &state.evaluation;
-    let submission = own_submission(evaluation, &principal.team.id, &id).await?;
+    let submission = own_submission(evaluation, &principal.team.id, &id.to_string()).await?;
     let release = evaluation.catalogue.release(&evaluation.store, &submission.release_id).await?;
     if release.release.feedback != Feedback::PerQuestion {
         let detail = format!("`{}` gives no feedback on single answers", release.release.split);

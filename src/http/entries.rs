@@ -3,6 +3,7 @@
 use actix_web::http::StatusCode;
 use actix_web::{get, web};
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::Shared;
 use super::error::{Answer, Problem};
@@ -73,8 +74,8 @@ pub struct Entry {
     )
 )]
 #[get("/api/v1/entries/{id}")]
-pub async fn find_entry(state: Shared, id: web::Path<String>) -> Answer<web::Json<Entry>> {
-    let id = id.into_inner();
+pub async fn find_entry(state: Shared, id: web::Path<Uuid>) -> Answer<web::Json<Entry>> {
+    let id = id.to_string();
     let unknown = format!("there is no published entry `{id}`");
     let found: Result<Option<Result<Entry, String>>, StoreError> =
         state.evaluation.store.snapshot(move |connection| load_entry(connection, &id)).await;

@@ -290,7 +290,9 @@ pub fn extractor_errors(config: &mut web::ServiceConfig) {
     };
     let query =
         |error: QueryPayloadError, _: &HttpRequest| Problem::parameter(format!("the query: {error}")).into();
-    let path = |error: PathError, _: &HttpRequest| Problem::not_found(format!("the address: {error}")).into();
+    let path = |error: PathError, _: &HttpRequest| {
+        Problem::not_found(format!("the address names no object that could be here: {error}")).into()
+    };
     config
         .app_data(web::JsonConfig::default().error_handler(json))
         .app_data(web::QueryConfig::default().error_handler(query))

@@ -4,6 +4,7 @@ use actix_multipart::Multipart;
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, delete, get, patch, post, web};
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::auth::TeamOnly;
 use super::error::{Answer, Problem};
@@ -284,9 +285,9 @@ pub(super) async fn submissions_page(
 pub async fn find_submission(
     state: Shared,
     TeamOnly(principal): TeamOnly,
-    id: web::Path<String>,
+    id: web::Path<Uuid>,
 ) -> Answer<web::Json<SubmissionView>> {
-    let found = lifecycle::own_submission(&state.evaluation, &principal.team.id, &id).await?;
+    let found = lifecycle::own_submission(&state.evaluation, &principal.team.id, &id.to_string()).await?;
     Ok(web::Json(viewed(&state, found).await?))
 }
 
@@ -308,12 +309,13 @@ pub async fn find_submission(
 pub async fn update_submission(
     state: Shared,
     TeamOnly(principal): TeamOnly,
-    id: web::Path<String>,
+    id: web::Path<Uuid>,
     change: web::Json<SubmissionChange>,
 ) -> Answer<web::Json<SubmissionView>> {
     let evaluation = &state.evaluation;
     let changed =
-        lifecycle::update_submission(evaluation, &principal.team.id, &id, change.into_inner()).await?;
+        lifecycle::update_submission(evaluation, &principal.team.id, &id.to_string(), change.into_inner())
+            .await?;
     Ok(web::Json(viewed(&state, changed).await?))
 }
 
@@ -335,9 +337,10 @@ pub async fn update_submission(
 pub async fn cancel_submission(
     state: Shared,
     TeamOnly(principal): TeamOnly,
-    id: web::Path<String>,
+    id: web::Path<Uuid>,
 ) -> Answer<web::Json<SubmissionView>> {
-    let cancelled = lifecycle::cancel_submission(&state.evaluation, &principal.team.id, &id).await?;
+    let cancelled =
+        lifecycle::cancel_submission(&state.evaluation, &principal.team.id, &id.to_string()).await?;
     Ok(web::Json(viewed(&state, cancelled).await?))
 }
 
@@ -367,11 +370,17 @@ pub struct Withdrawal {
 pub async fn withdraw_submission(
     state: Shared,
     TeamOnly(principal): TeamOnly,
-    id: web::Path<String>,
+    id: web::Path<Uuid>,
     withdrawal: web::Json<Withdrawal>,
 ) -> Answer<web::Json<SubmissionView>> {
     let (team, reason) = (principal.team, &withdrawal.reason);
-    let withdrawn =
-        lifecycle::withdraw_submission(&state.evaluation, Some(&team.id), &team.slug, &id, reason).await?;
+    let withdrawn = lifecycle::withdraw_submission(
+        &state.evaluation,
+        Some(&team.id),
+        &team.slug,
+        &id.to_string(),
+        reason,
+    )
+    .await?;
     Ok(web::Json(viewed(&state, withdrawn).await?))
 }
