@@ -11,5 +11,7 @@ mod full;
 mod grading;
 mod intake;
 mod metadata;
+mod operations;
 mod quota;
+mod roles;
 mod support;

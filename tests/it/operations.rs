@@ -1,0 +1,92 @@
+//! The operations of the OpenAPI document, and a valid request to each of them.
+
+use reqwest::multipart::{Form, Part};
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+
+use crate::support::{Secchi, sample};
+
+/// One route and method.
+pub struct Operation {
+    pub id: String,
+    pub method: Method,
+    /// The pattern, such as `/api/v1/entries/{id}`.
+    pub route: String,
+    /// What the document says of it.
+    pub described: Value,
+}
+
+/// Every operation that the document describes.
+pub fn operations() -> Vec<Operation> {
+    let document = serde_json::to_value(secchi::http::document()).unwrap();
+    let mut operations = Vec::new();
+    for (route, item) in document["paths"].as_object().unwrap() {
+        for (method, described) in item.as_object().unwrap() {
+            operations.push(Operation {
+                id: described["operationId"].as_str().unwrap().to_owned(),
+                method: method.to_uppercase().parse().unwrap(),
+                route: route.clone(),
+                described: described.clone(),
+            });
+        }
+    }
+    operations
+}
+
+impl Operation {
+    /// The address for one object; `val` where the route asks for a split.
+    pub fn path(&self, id: &str) -> String {
+        self.route.replace("{id}", id).replace("{split}", "val")
+    }
+
+    /// Whether the route names an object.
+    pub fn has_id(&self) -> bool {
+        self.route.contains("{id}")
+    }
+
+    /// A request to this operation that nothing is wrong with; `api_key` is what is exchanged for a token.
+    pub fn request(&self, secchi: &Secchi, key: Option<&str>, id: &str, api_key: &str) -> RequestBuilder {
+        let request = secchi.request(self.method.clone(), &self.path(id), key);
+        match self.id.as_str() {
+            "create_token" => request.json(&json!({ "api_key": api_key })),
+            "create_submission" => {
+                request.multipart(form(&val_metadata(), val_answers("A ray glides past.")))
+            }
+            "update_submission" => request.json(&json!({ "description": "the second run" })),
+            "withdraw_submission" | "withdraw_any_submission" => {
+                request.json(&json!({ "reason": "a wrong checkpoint" }))
+            }
+            _ => request,
+        }
+    }
+}
+
+/// The form of a submission.
+pub fn form(metadata: &Value, predictions: Vec<u8>) -> Form {
+    Form::new()
+        .text("metadata", metadata.to_string())
+        .part("predictions", Part::bytes(predictions).file_name("predictions"))
+}
+
+/// Metadata of a public submission to val.
+pub fn val_metadata() -> Value {
+    json!({ "split": "val", "model_name": "Reef-8B", "access": "open", "parameters_b": 8, "visibility": "public" })
+}
+
+/// An answer to every question of the sample's val: the right letter, and `text` where there are no options.
+pub fn val_answers(text: &str) -> Vec<u8> {
+    answers("val.jsonl", |record| match record["answer"].as_str() {
+        Some("") | None => text.to_owned(),
+        Some(letter) => letter.to_owned(),
+    })
+}
+
+/// A prediction file that answers every record of a release file of the sample by `answer`.
+pub fn answers(release: &str, answer: impl Fn(&Value) -> String) -> Vec<u8> {
+    let text = std::fs::read_to_string(sample(release)).unwrap();
+    let lines = text.lines().map(|line| {
+        let record: Value = serde_json::from_str(line).unwrap();
+        format!("{}\n", json!({ "question_id": record["question_id"], "answer": answer(&record) }))
+    });
+    lines.collect::<String>().into_bytes()
+}

@@ -1,0 +1,392 @@
+//! Who may do what: every operation of the OpenAPI document as nobody, a team, another team and a maintainer.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+use secchi::accounts;
+use secchi::domain::question::Split;
+use secchi::judge::{Failure, ItemReason, ScriptedJudge};
+
+use crate::operations::{Operation, form, operations, val_answers, val_metadata};
+use crate::support::{NOON_MS, Options, Secchi, TestTeam};
+
+/// Who may ask for an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    /// Anybody, with or without a credential.
+    All,
+    /// Every team, for itself.
+    Team,
+    /// The team whose object it is; nobody else learns that there is one.
+    Owner,
+    /// Maintainers, on any team's object.
+    Maintainer,
+}
+
+/// The object that an operation is tried on.
+#[derive(Debug, Clone, Copy)]
+enum On {
+    Nothing,
+    Queued,
+    Scored,
+    Incomplete,
+}
+
+/// Who may ask for what, on which object, and the status of what is granted. A new operation needs a row.
+const TABLE: [(&str, Who, On, u16); 19] = [
+    ("check_health", Who::All, On::Nothing, 200),
+    ("check_readiness", Who::All, On::Nothing, 200),
+    ("find_document", Who::All, On::Nothing, 200),
+    ("find_benchmark", Who::All, On::Nothing, 200),
+    ("find_leaderboard", Who::All, On::Nothing, 200),
+    ("find_entry", Who::All, On::Scored, 200),
+    ("create_token", Who::All, On::Nothing, 200),
+    ("find_me", Who::Team, On::Nothing, 200),
+    ("list_questions", Who::Team, On::Nothing, 200),
+    ("create_submission", Who::Team, On::Nothing, 202),
+    ("list_submissions", Who::Team, On::Nothing, 200),
+    ("find_submission", Who::Owner, On::Queued, 200),
+    ("update_submission", Who::Owner, On::Queued, 200),
+    ("cancel_submission", Who::Owner, On::Queued, 200),
+    ("withdraw_submission", Who::Owner, On::Scored, 200),
+    ("list_answers", Who::Owner, On::Scored, 200),
+    ("list_all_submissions", Who::Maintainer, On::Nothing, 200),
+    ("retry_submission", Who::Maintainer, On::Incomplete, 202),
+    ("withdraw_any_submission", Who::Maintainer, On::Scored, 200),
+];
+
+/// What a caller who is none of those gets: 401 for nobody, else 404 or 403; none where the caller may.
+fn refusal(who: Who, nobody: bool, owner: bool, maintainer: bool) -> Option<u16> {
+    match who {
+        Who::All => None,
+        _ if nobody => Some(401),
+        Who::Team => None,
+        Who::Owner => (!owner).then_some(404),
+        Who::Maintainer => (!maintainer).then_some(403),
+    }
+}
+
+/// Answers that say so cannot be judged; all others are worth three points.
+fn judge() -> ScriptedJudge {
+    ScriptedJudge::new(|item| {
+        if item.answer.contains("unjudgeable") {
+            return Err(Failure::Item { reason: ItemReason::Refusal, detail: "as the script says".into() });
+        }
+        Ok(ScriptedJudge::verdict([3, 3, 3]))
+    })
+}
+
+async fn accepted(secchi: &Secchi, team: &TestTeam, text: &str) -> String {
+    let request = secchi.request(Method::POST, "/api/v1/submissions", Some(&team.key));
+    let response = request.multipart(form(&val_metadata(), val_answers(text))).send().await.unwrap();
+    assert_eq!(response.status(), 202);
+    response.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned()
+}
+
+async fn submission(secchi: &Secchi, team: &TestTeam, id: &str) -> Value {
+    secchi.get_json(&format!("/api/v1/submissions/{id}"), Some(&team.key)).await
+}
+
+/// A fresh object of `team` in the state that the operation needs.
+async fn object(secchi: &Secchi, team: &TestTeam, on: On) -> String {
+    let (text, state) = match on {
+        On::Nothing => return String::new(),
+        On::Queued => return accepted(secchi, team, "A ray glides past.").await,
+        On::Scored => ("A ray glides past.", "scored"),
+        On::Incomplete => ("unjudgeable", "incomplete"),
+    };
+    let id = accepted(secchi, team, text).await;
+    secchi.drain().await;
+    assert_eq!(submission(secchi, team, &id).await["state"], state);
+    id
+}
+
+async fn body(response: Response) -> Value {
+    response.json().await.unwrap_or(Value::Null)
+}
+
+/// Asserts that a request without a usable credential is refused as such, and gives the code.
+#[track_caller]
+fn assert_unauthenticated(status: u16, authenticate: Option<&str>, problem: &Value, what: &str) -> String {
+    assert_eq!(status, 401, "{what}: {problem}");
+    assert_eq!(authenticate, Some("Bearer"), "{what}");
+    problem["code"].as_str().unwrap_or_default().to_owned()
+}
+
+async fn refused_with(secchi: &Secchi, credential: &str) -> String {
+    let response = secchi.get("/api/v1/me", Some(credential)).await;
+    let authenticate =
+        response.headers().get("www-authenticate").map(|value| value.to_str().unwrap().to_owned());
+    let status = response.status().as_u16();
+    assert_unauthenticated(status, authenticate.as_deref(), &body(response).await, credential)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_operation_is_open_to_those_whom_the_table_names_and_to_nobody_else() {
+    let options = Options {
+        given_judge: Some(Arc::new(judge())),
+        quota: vec!["--quota-val-per-day", "1000"],
+        ..Options::default()
+    };
+    let secchi = Secchi::with(options).await;
+    secchi.import(Split::Val, "val.jsonl").await;
+    let (owner, other) = (secchi.team("ocean-lab").await, secchi.team("reef-lab").await);
+    let maintainer = secchi.maintainer("harbour").await;
+    let operations = operations();
+    for operation in &operations {
+        let row = TABLE.iter().find(|(id, ..)| *id == operation.id);
+        let (_, who, on, granted) = row.unwrap_or_else(|| panic!("`{}` has no row", operation.id));
+        assert_described(operation, *who);
+        let id = object(&secchi, &owner, *on).await;
+        let owned = !matches!(on, On::Nothing);
+        let before = if owned { submission(&secchi, &owner, &id).await } else { Value::Null };
+        // Those who may not come first: afterwards the object must be as before.
+        let mut callers = [
+            ("nobody", None),
+            ("other", Some(&other)),
+            ("maintainer", Some(&maintainer)),
+            ("owner", Some(&owner)),
+        ];
+        let refused = |name: &str| refusal(*who, name == "nobody", name == "owner", name == "maintainer");
+        callers.sort_by_key(|(name, _)| refused(name).is_none());
+        for (name, caller) in callers {
+            let what = format!("{} as {name}", operation.id);
+            let key = caller.map(|team| team.key.as_str());
+            let response = operation.request(&secchi, key, &id, &owner.key).send().await.unwrap();
+            let status = response.status().as_u16();
+            let authenticate =
+                response.headers().get("www-authenticate").map(|value| value.to_str().unwrap().to_owned());
+            let answer = body(response).await;
+            match refused(name) {
+                None => assert_eq!(status, *granted, "{what}: {answer}"),
+                Some(401) => {
+                    let code = assert_unauthenticated(status, authenticate.as_deref(), &answer, &what);
+                    assert_eq!(code, "missing_credential");
+                }
+                Some(expected) => assert_eq!(status, expected, "{what}: {answer}"),
+            }
+            if owned && refused(name).is_some() {
+                assert_eq!(submission(&secchi, &owner, &id).await, before, "{what} changed something");
+            }
+        }
+    }
+    assert_eq!(TABLE.len(), operations.len(), "the table has rows of operations that are gone");
+}
+
+/// Asserts that the document says who may.
+fn assert_described(operation: &Operation, who: Who) {
+    let declared = |status: &str| operation.described["responses"].get(status).is_some();
+    let secured = operation.described.get("security").is_some();
+    assert_eq!(secured, who != Who::All, "{}: `security`", operation.id);
+    assert!(who == Who::All || declared("401"), "{}: 401 is not described", operation.id);
+    assert!(who != Who::Maintainer || declared("403"), "{}: 403 is not described", operation.id);
+    assert!(who != Who::Owner || declared("404"), "{}: 404 is not described", operation.id);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_hold_only_what_the_asker_may_see() {
+    let (secchi, team) = Secchi::with_sample(Options::default()).await;
+    let (other, maintainer) = (secchi.team("reef-lab").await, secchi.maintainer("harbour").await);
+    let id = secchi.accepted(&team, &crate::support::metadata("Reef-8B"), "random.jsonl").await;
+    let ids = async |path: &str, key: &str| -> Vec<String> {
+        let list = secchi.get_json(path, Some(key)).await;
+        list["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids("/api/v1/submissions", &team.key).await, [id.as_str()]);
+    assert_eq!(ids("/api/v1/submissions", &other.key).await, Vec::<String>::new());
+    assert_eq!(ids("/api/v1/submissions", &maintainer.key).await, Vec::<String>::new());
+    assert_eq!(ids("/api/v1/admin/submissions", &maintainer.key).await, [id.as_str()]);
+}
+
+async fn token(secchi: &Secchi, key: &str) -> String {
+    let request = secchi.request(Method::POST, "/api/v1/auth/token", None);
+    let response = request.json(&json!({ "api_key": key })).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    let answer = body(response).await;
+    assert_eq!((&answer["token_type"], &answer["expires_in"]), (&json!("Bearer"), &json!(900)));
+    answer["access_token"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disabled_team_is_out_at_once_with_key_and_token() {
+    let secchi = Secchi::start().await;
+    let team = secchi.team("ocean-lab").await;
+    let token = token(&secchi, &team.key).await;
+    for credential in [&team.key, &token] {
+        assert_eq!(secchi.get("/api/v1/me", Some(credential)).await.status(), 200);
+    }
+    let store = &secchi.running.evaluation.store;
+    accounts::disable_team(store, team.slug.clone(), NOON_MS).await.unwrap();
+    for credential in [&team.key, &token] {
+        assert_eq!(refused_with(&secchi, credential).await, "disabled_team");
+    }
+    let request = secchi.request(Method::POST, "/api/v1/auth/token", None);
+    let response = request.json(&json!({ "api_key": team.key })).send().await.unwrap();
+    assert_eq!(response.status(), 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotated_key_ends_with_its_tokens_and_the_new_one_works() {
+    let secchi = Secchi::start().await;
+    let team = secchi.team("ocean-lab").await;
+    let old_token = token(&secchi, &team.key).await;
+    let store = &secchi.running.evaluation.store;
+    let key = accounts::rotate_key(store, team.slug.clone(), NOON_MS).await.unwrap();
+    for credential in [&team.key, &old_token] {
+        assert_eq!(refused_with(&secchi, credential).await, "revoked_key");
+    }
+    assert_eq!(secchi.get("/api/v1/me", Some(&key)).await.status(), 200);
+    let token = token(&secchi, &key).await;
+    assert_eq!(secchi.get_json("/api/v1/me", Some(&token)).await["team"], "ocean-lab");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_ends_after_fifteen_minutes_and_cannot_be_exchanged_for_another() {
+    let secchi = Secchi::start().await;
+    let team = secchi.team("ocean-lab").await;
+    let token = token(&secchi, &team.key).await;
+    let exchange = secchi.request(Method::POST, "/api/v1/auth/token", None);
+    let response = exchange.json(&json!({ "api_key": token })).send().await.unwrap();
+    assert_eq!(response.status(), 401);
+    secchi.clock.advance_ms(15 * 60 * 1000 - 1000);
+    assert_eq!(secchi.get("/api/v1/me", Some(&token)).await.status(), 200);
+    secchi.clock.advance_ms(1000);
+    assert_eq!(refused_with(&secchi, &token).await, "expired_token");
+    assert_eq!(secchi.get("/api/v1/me", Some(&team.key)).await.status(), 200);
+}
+
+/// A JWT with this header and these claims, signed by HMAC-SHA-256.
+fn signed(secret: &[u8], header: &Value, claims: &Value) -> String {
+    let text = format!("{}.{}", BASE64.encode(header.to_string()), BASE64.encode(claims.to_string()));
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).unwrap();
+    mac.update(text.as_bytes());
+    format!("{text}.{}", BASE64.encode(mac.finalize().into_bytes()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forged_token_is_refused() {
+    let secchi = Secchi::start().await;
+    let team = secchi.team("ocean-lab").await;
+    let real = token(&secchi, &team.key).await;
+    let parts: Vec<&str> = real.split('.').collect();
+    let claims: Value = serde_json::from_slice(&BASE64.decode(parts[1]).unwrap()).unwrap();
+    let secret = std::fs::read(secchi.ground.data.path().join("jwt-secret")).unwrap();
+    let header = json!({ "alg": "HS256", "typ": "JWT" });
+    let with = |name: &str, value: Value| {
+        let mut changed = claims.clone();
+        changed[name] = value;
+        changed
+    };
+    let without = |name: &str| {
+        let mut changed = claims.clone();
+        changed.as_object_mut().unwrap().shift_remove(name);
+        changed
+    };
+    // What this test signs by itself is as good as the server's, or the rest would prove nothing.
+    let own = signed(&secret, &header, &claims);
+    assert_eq!(secchi.get("/api/v1/me", Some(&own)).await.status(), 200);
+    let none = BASE64.encode(json!({ "alg": "none" }).to_string());
+    let forged = [
+        ("another secret", signed(b"another secret of thirty-two byte", &header, &claims)),
+        ("an empty secret", signed(b"", &header, &claims)),
+        ("another algorithm", signed(&secret, &json!({ "alg": "HS512" }), &claims)),
+        ("no algorithm", format!("{none}.{}.", parts[1])),
+        ("no algorithm, with a signature", format!("{none}.{}.{}", parts[1], parts[2])),
+        ("other claims", format!("{}.{}.{}", parts[0], BASE64.encode("{}"), parts[2])),
+        ("another issuer", signed(&secret, &header, &with("iss", json!("someone")))),
+        ("another installation", signed(&secret, &header, &with("aud", json!("elsewhere")))),
+        ("no installation", signed(&secret, &header, &without("aud"))),
+        ("no end", signed(&secret, &header, &without("exp"))),
+        ("an unknown key", signed(&secret, &header, &with("sub", json!(uuid::Uuid::now_v7())))),
+        ("no key", signed(&secret, &header, &with("sub", json!("")))),
+        ("no token", "not.a.token".to_owned()),
+        ("a key that was never made", format!("sk_secchi_{}", "0".repeat(64))),
+        ("half a key", team.key[..40].to_owned()),
+    ];
+    for (what, credential) in forged {
+        assert_eq!(refused_with(&secchi, &credential).await, "unknown_credential", "{what}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_bearer_credential_is_one() {
+    let secchi = Secchi::start().await;
+    let team = secchi.team("ocean-lab").await;
+    let ask = async |value: &[u8]| {
+        let request = secchi.request(Method::GET, "/api/v1/me", None);
+        request.header("authorization", value).send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(ask(format!("bearer  {}", team.key).as_bytes()).await, 200);
+    let basic = format!("Basic {}", BASE64.encode(format!("ocean-lab:{}", team.key)));
+    for value in [basic.as_bytes(), b"Bearer", b"Bearer ", team.key.as_bytes(), b"Bearer \xff\xfe", b"\x80"] {
+        assert_eq!(ask(value).await, 401, "{value:?}");
+    }
+    // A credential that is none is no hindrance where none is needed.
+    assert_eq!(secchi.get("/api/v1/leaderboard", Some("sk_secchi_none")).await.status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_id_that_is_none_is_not_found() {
+    let secchi = Secchi::start().await;
+    let (team, maintainer) = (secchi.team("ocean-lab").await, secchi.maintainer("harbour").await);
+    let long = "x".repeat(6000);
+    let unknown = uuid::Uuid::now_v7().to_string();
+    let ids = [
+        "0",
+        "not-an-id",
+        "%F0%9F%90%9F",
+        "%C3%BC",
+        "%00",
+        "a%00b",
+        "%FF",
+        "%2e%2e%2fsecrets",
+        "..%2f..",
+        "'%20OR%201=1--",
+        "%20",
+        "{id}",
+        "%7Bid%7D",
+        &long,
+        &unknown,
+    ];
+    for operation in operations().iter().filter(|operation| operation.has_id()) {
+        for id in ids {
+            for key in [&team.key, &maintainer.key] {
+                let response = operation.request(&secchi, Some(key), id, "").send().await.unwrap();
+                let status = response.status().as_u16();
+                let media = response.headers()["content-type"].to_str().unwrap().to_owned();
+                let answer = body(response).await;
+                let forbidden = operation.route.contains("/admin/") && *key == team.key;
+                assert_eq!(status, if forbidden { 403 } else { 404 }, "{} {id}: {answer}", operation.id);
+                assert_eq!(media, "application/problem+json", "{} {id}", operation.id);
+            }
+        }
+    }
+    for split in ["train", "Test", "%00", "%FF", &long] {
+        let response = secchi.get(&format!("/api/v1/splits/{split}/questions"), Some(&team.key)).await;
+        assert_eq!(response.status(), 404, "{split}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_no_database_keeps_is_refused_and_not_a_fault_of_the_server() {
+    let (secchi, team) = Secchi::with_sample(Options::default()).await;
+    let scored = secchi.scored(&team, &crate::support::metadata("Reef-8B"), "random.jsonl").await;
+    let path = format!("/api/v1/submissions/{}", scored["id"].as_str().unwrap());
+    let maintainer = secchi.maintainer("harbour").await;
+    let admin = path.replace("/v1/", "/v1/admin/");
+    let changes = [
+        (Method::PATCH, path.clone(), &team, json!({ "description": "a\u{0}b" })),
+        (Method::POST, format!("{path}/withdraw"), &team, json!({ "reason": "a\u{0}b" })),
+        (Method::POST, format!("{admin}/withdraw"), &maintainer, json!({ "reason": "\u{1b}[31mred" })),
+    ];
+    for (method, path, team, change) in changes {
+        let response = secchi.request(method, &path, Some(&team.key)).json(&change).send().await.unwrap();
+        assert_eq!(response.status(), 422, "{change}: {}", body(response).await);
+    }
+}
