@@ -128,6 +128,7 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
     if http.jwt_secret.is_none() && matches!(evaluation.queue, Queue::Redis(_)) {
         tracing::warn!("SECCHI_JWT_SECRET is not set: another server will refuse this one's access tokens");
     }
+    http::stand_at_zero(&evaluation.metrics);
     let boards = Arc::new(Boards::default());
     let state = web::Data::new(State {
         signer: Signer::new(http.jwt_secret.as_deref(), &data_dir, &installation_id)?,
@@ -241,7 +242,7 @@ fn api_server(
             .into_app()
             .configure(pages::routes)
             .service(web::redirect("/docs", "/docs/"))
-            .service(SwaggerUi::new("/docs/{_:.*}").config(DocsConfig::from("/api/v1/openapi.json")))
+            .service(SwaggerUi::new("/docs/{_:.*}").config(docs_config()))
             .default_service(web::to(http::unmatched))
     });
     let server = server
@@ -252,6 +253,11 @@ fn api_server(
         .map_err(|error| StartError::Listen(listen, error))?;
     let address = server.addrs().first().copied().unwrap_or(listen);
     Ok((server.run(), address))
+}
+
+/// The browser page of the API; without a validator, which would be a foreign host that is told of the document.
+fn docs_config() -> DocsConfig<'static> {
+    DocsConfig::from("/api/v1/openapi.json").validator_url("none")
 }
 
 fn metrics_server(

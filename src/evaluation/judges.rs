@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::config::JudgeSettings;
+use crate::domain::question::Rubric;
 use crate::judge::{
-    ApiKey, BuildError, CallReport, Configuration, Endpoint, FenceSecret, Judge, Kind, Observer, PromptError,
-    Prompts, Usage, build,
+    ApiKey, BuildError, CallReport, Configuration, Endpoint, FaultKind, FenceSecret, Judge, Kind, Observer,
+    PromptError, Prompts, Usage, build,
 };
 use crate::store::configurations::{self, CURRENT, ConfigurationRow};
 use crate::store::{Store, StoreError};
@@ -35,7 +36,12 @@ pub enum JudgesError {
 /// Where judges come from.
 enum Source {
     /// From the stored configuration, asking this endpoint if it is an LLM.
-    Settings { wanted: Box<Configuration>, endpoint: Option<Endpoint>, observer: Observer },
+    Settings {
+        wanted: Box<Configuration>,
+        endpoint: Option<Endpoint>,
+        observer: Observer,
+        metrics: Arc<Metrics>,
+    },
     /// Handed in by a test, which acts as the judge of whatever configuration is current.
     Given(Arc<dyn Judge>),
 }
@@ -85,9 +91,10 @@ impl Judges {
                 Configuration::llm(&settings.judge_model, &prompts, fence)
             }
         };
-        let observer: Observer = Arc::new(move |report: &CallReport| observe(&metrics, prices, report));
+        let counted = metrics.clone();
+        let observer: Observer = Arc::new(move |report: &CallReport| observe(&counted, prices, report));
         Ok(Judges {
-            source: Source::Settings { wanted: Box::new(wanted), endpoint, observer },
+            source: Source::Settings { wanted: Box::new(wanted), endpoint, observer, metrics },
             prices,
             max_concurrency: settings.judge_max_concurrency as usize,
             built: Mutex::default(),
@@ -151,6 +158,9 @@ impl Judges {
             other => other?,
         }
         let current = self.current(store).await?;
+        if let Source::Settings { metrics, .. } = &self.source {
+            stand_at_zero(metrics, &current.model);
+        }
         if current.id != settings_id {
             tracing::warn!(
                 current = current.id,
@@ -197,6 +207,21 @@ impl Judges {
 /// Whether scores under this kind of judge come from the built-in one.
 pub fn is_offline(kind: &str) -> bool {
     kind == Kind::Offline.as_str()
+}
+
+/// Makes the series of the current model stand from the start.
+fn stand_at_zero(metrics: &Metrics, model: &str) {
+    for rubric in Rubric::ALL {
+        metrics.judge_duration.with_label_values(&[model, rubric.as_str()]);
+        let faults = FaultKind::ALL.iter().map(|kind| kind.as_str());
+        for outcome in faults.chain([CallReport::VALID]) {
+            metrics.judge_requests.with_label_values(&[model, rubric.as_str(), outcome]);
+        }
+    }
+    for kind in ["prompt", "cached", "completion"] {
+        metrics.judge_tokens.with_label_values(&[model, kind]);
+    }
+    metrics.judge_cost.with_label_values(&[model]);
 }
 
 fn observe(metrics: &Metrics, prices: Prices, report: &CallReport) {

@@ -21,6 +21,10 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
+/// The methods that metrics tell apart; a client may make up any number of others.
+const KNOWN_METHODS: [Method; 7] =
+    [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
+
 /// Routes that probes ask all day.
 const UNLIMITED: [&str; 2] = ["/healthz", "/readyz"];
 
@@ -58,7 +62,7 @@ pub async fn guard(
     let request_id = uuid::Uuid::now_v7().to_string();
     let method = request.method().clone();
     if method == Method::HEAD {
-        // The routes know GET; the connection remembers that no body may follow.
+        // Answered as GET; the connection remembers what was asked and sends no body.
         request.head_mut().method = Method::GET;
     }
     let Some(state) = request.app_data::<web::Data<State>>().cloned() else {
@@ -79,7 +83,8 @@ pub async fn guard(
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
-    record(&state, method.as_str(), &request_id, &response, started.elapsed());
+    let method = if KNOWN_METHODS.contains(&method) { method.as_str() } else { "other" };
+    record(&state, method, &request_id, &response, started.elapsed());
     Ok(response)
 }
 
@@ -171,7 +176,7 @@ fn record(
             cause,
             "request failed"
         );
-    } else if method == "GET" {
+    } else if method == "GET" || method == "HEAD" {
         tracing::debug!(request_id, method, route, status = status.as_u16(), took_ms, "request");
     } else {
         tracing::info!(request_id, method, route, status = status.as_u16(), took_ms, "request");

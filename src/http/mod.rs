@@ -32,7 +32,7 @@ use crate::tokens::Signer;
 
 pub use door::guard;
 pub use error::{extractor_errors, unmatched};
-pub use openapi::document;
+pub use openapi::{document, stand_at_zero};
 
 /// What the handlers share.
 pub struct State {

@@ -7,9 +7,11 @@ use actix_web::http::Method;
 use actix_web::{App, HttpResponse, get};
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
-use utoipa::openapi::path::PathItem;
+use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_actix_web::AppExt as _;
+
+use crate::telemetry::Metrics;
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -59,22 +61,42 @@ pub(super) fn methods_at(path: &str) -> Vec<Method> {
             .paths
             .paths
             .iter()
-            .map(|(pattern, item)| (ResourceDef::new(pattern.as_str()), methods(item)))
+            .map(|(pattern, item)| {
+                let methods = operations(item).into_iter().map(|(method, _)| method);
+                (ResourceDef::new(pattern.as_str()), methods.collect())
+            })
             .collect();
-        routes.push((ResourceDef::new("/"), vec![Method::GET, Method::HEAD]));
+        routes.push((ResourceDef::new(["/", "/assets/style.css"]), vec![Method::GET]));
+        for (_, methods) in &mut routes {
+            if let Some(place) = methods.iter().position(|method| method == Method::GET) {
+                methods.insert(place + 1, Method::HEAD);
+            }
+        }
         routes
     });
     let matching = ROUTES.iter().find(|(pattern, _)| pattern.capture_match_info(&mut Path::new(path)));
     matching.map(|(_, methods)| methods.clone()).unwrap_or_default()
 }
 
-fn methods(item: &PathItem) -> Vec<Method> {
+/// Makes the series of every operation and of the statuses that the document names for it stand from the start.
+pub fn stand_at_zero(metrics: &Metrics) {
+    let document = document();
+    for (route, item) in &document.paths.paths {
+        for (method, operation) in operations(item) {
+            metrics.http_duration.with_label_values(&[method.as_str(), route]);
+            for status in operation.responses.responses.keys() {
+                metrics.http_requests.with_label_values(&[method.as_str(), route, status]);
+            }
+        }
+    }
+}
+
+fn operations(item: &PathItem) -> Vec<(Method, &Operation)> {
     let known = [
-        (Method::GET, item.get.is_some()),
-        (Method::HEAD, item.get.is_some()),
-        (Method::POST, item.post.is_some()),
-        (Method::PATCH, item.patch.is_some()),
-        (Method::DELETE, item.delete.is_some()),
+        (Method::GET, &item.get),
+        (Method::POST, &item.post),
+        (Method::PATCH, &item.patch),
+        (Method::DELETE, &item.delete),
     ];
-    known.into_iter().filter_map(|(method, taken)| taken.then_some(method)).collect()
+    known.into_iter().filter_map(|(method, operation)| Some((method, operation.as_ref()?))).collect()
 }

@@ -5,7 +5,7 @@ mod board;
 use std::sync::Arc;
 
 use actix_web::http::header;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, guard, web};
 
 use crate::evaluation::Evaluation;
 use crate::evaluation::board_query::BoardParameters;
@@ -24,8 +24,8 @@ pub struct Pages {
 /// The routes of the pages.
 pub fn routes(config: &mut web::ServiceConfig) {
     config
-        .service(web::resource("/").name("board").get(find_board))
-        .service(web::resource("/assets/style.css").get(find_style));
+        .service(web::resource("/").guard(guard::Get()).to(find_board))
+        .service(web::resource("/assets/style.css").guard(guard::Get()).to(find_style));
 }
 
 async fn find_style() -> HttpResponse {
