@@ -12,6 +12,8 @@ mod grading;
 mod intake;
 mod metadata;
 mod operations;
+mod program;
 mod quota;
 mod roles;
 mod support;
+mod surface;

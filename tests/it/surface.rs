@@ -1,0 +1,444 @@
+//! What every answer looks like from outside: the document, problems, headers, metrics, limits and assets.
+
+use std::collections::HashSet;
+use std::io::Read as _;
+
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+
+use crate::operations::operations;
+use crate::program::{run, secchi as program};
+use crate::support::{Options, Secchi, metadata};
+
+/// Words that an operation id may begin with.
+const VERBS: [&str; 8] = ["list", "find", "create", "update", "cancel", "check", "retry", "withdraw"];
+
+fn header(response: &Response, name: &str) -> String {
+    response.headers().get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
+}
+
+/// Asserts that an answer is a problem of this status and code, and gives it.
+async fn problem(response: Response, status: u16, code: &str) -> Value {
+    let (media, id) = (header(&response, "content-type"), header(&response, "x-request-id"));
+    let (got, url) = (response.status().as_u16(), response.url().clone());
+    let body = response.text().await.unwrap();
+    assert_eq!((got, media.as_str()), (status, "application/problem+json"), "{url}: {body}");
+    assert!(uuid::Uuid::parse_str(&id).is_ok(), "{url}: X-Request-Id is `{id}`");
+    let problem: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(problem["code"], code, "{url}: {body}");
+    assert_eq!(problem["status"], status, "{url}");
+    for field in ["type", "title", "detail"] {
+        assert!(problem[field].as_str().is_some_and(|text| !text.is_empty()), "{url}: `{field}` in {body}");
+    }
+    problem
+}
+
+#[test]
+fn the_document_in_the_repository_is_the_one_that_the_program_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = run(&mut program(folder.path(), &["openapi"])).stdout();
+    let kept = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi/openapi.json")).unwrap();
+    assert!(
+        printed == kept,
+        "openapi/openapi.json is old; renew it: cargo run -- openapi > openapi/openapi.json"
+    );
+}
+
+#[test]
+fn the_document_is_openapi_3_1_and_names_its_operations_in_the_houses_verbs() {
+    let document = serde_json::to_value(secchi::http::document()).unwrap();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1."));
+    let mut ids = HashSet::new();
+    for operation in operations() {
+        let verb = operation.id.split('_').next().unwrap_or_default();
+        assert!(VERBS.contains(&verb) && operation.id.contains('_'), "{}", operation.id);
+        assert!(ids.insert(operation.id.clone()), "`{}` is not unique", operation.id);
+        assert!(operation.described["summary"].is_string(), "`{}` has no summary", operation.id);
+        for (status, answer) in operation.described["responses"].as_object().unwrap() {
+            if status.starts_with('4') {
+                let problem = &answer["content"]["application/problem+json"];
+                assert!(problem.is_object(), "`{}`: {status} is no problem", operation.id);
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_served_document_is_the_same() {
+    let secchi = Secchi::start().await;
+    let document = serde_json::to_value(secchi::http::document()).unwrap();
+    assert_eq!(secchi.get_json("/api/v1/openapi.json", None).await, document);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_answer_carries_a_request_id_of_its_own() {
+    let secchi = Secchi::start().await;
+    let mut seen = HashSet::new();
+    for path in [
+        "/",
+        "/healthz",
+        "/readyz",
+        "/api/v1/leaderboard",
+        "/api/v1/me",
+        "/docs/",
+        "/assets/style.css",
+        "/nowhere",
+    ] {
+        for method in [Method::GET, Method::HEAD, Method::OPTIONS, Method::PUT] {
+            let response = secchi.request(method.clone(), path, None).send().await.unwrap();
+            let id = header(&response, "x-request-id");
+            assert!(uuid::Uuid::parse_str(&id).is_ok(), "{method} {path}: `{id}`");
+            assert!(seen.insert(id), "{method} {path}: an id for the second time");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_there_or_not_taken_is_a_problem() {
+    let secchi = Secchi::start().await;
+    for path in
+        ["/nowhere", "/api", "/api/v1", "/api/v1/", "/api/v2/leaderboard", "/assets/", "/%FF", "/healthz/"]
+    {
+        problem(secchi.get(path, None).await, 404, "not_found").await;
+    }
+    let wrong = [
+        (Method::PUT, "/api/v1/leaderboard", "GET, HEAD"),
+        (Method::POST, "/api/v1/benchmark", "GET, HEAD"),
+        (Method::GET, "/api/v1/auth/token", "POST"),
+        (Method::DELETE, "/api/v1/submissions", "GET, HEAD, POST"),
+        (Method::PUT, "/api/v1/submissions/01a22963-3f09-7089-bfaa-4e33da3a9318", "GET, HEAD, PATCH, DELETE"),
+        (Method::OPTIONS, "/api/v1/leaderboard", "GET, HEAD"),
+        (Method::POST, "/", "GET, HEAD"),
+        (Method::POST, "/assets/style.css", "GET, HEAD"),
+        (Method::POST, "/healthz", "GET, HEAD"),
+        (Method::from_bytes(b"BREW").unwrap(), "/api/v1/me", "GET, HEAD"),
+    ];
+    for (method, path, allowed) in wrong {
+        let response = secchi.request(method.clone(), path, None).send().await.unwrap();
+        assert_eq!(header(&response, "allow"), allowed, "{method} {path}");
+        problem(response, 405, "method_not_allowed").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn head_is_answered_as_get_without_a_body() {
+    let secchi = Secchi::start().await;
+    for path in
+        ["/", "/healthz", "/readyz", "/api/v1/leaderboard", "/api/v1/benchmark", "/api/v1/openapi.json"]
+    {
+        let response = secchi.request(Method::HEAD, path, None).send().await.unwrap();
+        let (got, head) = (secchi.get(path, None).await, response.status());
+        assert_eq!((head, header(&response, "etag")), (got.status(), header(&got, "etag")), "HEAD {path}");
+        assert!(response.bytes().await.unwrap().is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_faulty_body_is_a_problem_that_says_what_is_wrong() {
+    let secchi = Secchi::start().await;
+    let send = async |media: Option<&str>, body: Vec<u8>| {
+        let request = secchi.request(Method::POST, "/api/v1/auth/token", None).body(body);
+        let request = match media {
+            Some(media) => request.header("content-type", media),
+            None => request,
+        };
+        request.send().await.unwrap()
+    };
+    let json = Some("application/json");
+    for body in ["", "{", "{\"api_key\": }", "\u{feff}{}", "nonsense"] {
+        problem(send(json, body.into()).await, 400, "malformed_json").await;
+    }
+    problem(send(json, b"{\"api_key\": \"\xff\"}".to_vec()).await, 400, "malformed_json").await;
+    for body in ["[]", "{}", "{\"api_key\": 7}", "{\"api_key\": null}", "{\"api_key\": \"x\", \"more\": 1}"] {
+        problem(send(json, body.into()).await, 422, "invalid_body").await;
+    }
+    for media in [None, Some("text/plain"), Some("application/x-www-form-urlencoded"), Some("")] {
+        problem(send(media, b"{\"api_key\": \"x\"}".to_vec()).await, 415, "unsupported_media_type").await;
+    }
+    let huge = json!({ "api_key": "x".repeat(3 << 20) }).to_string();
+    problem(send(json, huge.into_bytes()).await, 413, "too_large").await;
+    let deep = format!("{{\"api_key\": {}1{}}}", "[".repeat(50_000), "]".repeat(50_000));
+    let response = send(json, deep.into_bytes()).await;
+    assert!(response.status().is_client_error(), "{}", response.status());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_or_faulty_parameter_is_a_problem() {
+    let secchi = Secchi::start().await;
+    let team = secchi.team("ocean-lab").await;
+    let key = Some(team.key.as_str());
+    let queries = [
+        "/api/v1/leaderboard?splt=val",
+        "/api/v1/leaderboard?split=train",
+        "/api/v1/leaderboard?group=huge",
+        "/api/v1/leaderboard?format=xml",
+        "/api/v1/leaderboard?all=yes",
+        "/api/v1/leaderboard?split=test&split=val",
+        "/api/v1/submissions?limit=0",
+        "/api/v1/submissions?limit=1001",
+        "/api/v1/submissions?limit=ten",
+        "/api/v1/submissions?limit=99999999999999999999",
+        "/api/v1/submissions?cursor=%00",
+        "/api/v1/submissions?page=2",
+        "/api/v1/splits/val/questions?cursor=-1",
+        "/api/v1/splits/val/questions?cursor=99999999999",
+    ];
+    for query in queries {
+        problem(secchi.get(query, key).await, 400, "invalid_parameter").await;
+    }
+    let response =
+        secchi.request(Method::POST, "/api/v1/submissions?dry_run=perhaps", key).send().await.unwrap();
+    problem(response, 400, "invalid_parameter").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn health_and_readiness_are_told_to_everybody() {
+    let secchi = Secchi::start().await;
+    assert_eq!(secchi.get("/healthz", None).await.text().await.unwrap(), "ok\n");
+    let ready = secchi.get_json("/readyz", None).await;
+    assert_eq!(ready, json!({ "database": true, "queue": true, "migrations": true }));
+}
+
+async fn metrics(secchi: &Secchi) -> String {
+    let url = format!("http://{}/metrics", secchi.running.metrics_address);
+    secchi.http.get(url).send().await.unwrap().text().await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_series_stands_from_the_start_at_zero() {
+    let secchi = Secchi::start().await;
+    let text = metrics(&secchi).await;
+    let names = [
+        "http_requests_total",
+        "http_request_duration_seconds",
+        "submissions_total",
+        "submissions_in_state",
+        "submission_duration_seconds",
+        "queue_depth",
+        "queue_oldest_seconds",
+        "jobs_total",
+        "graded_answers_total",
+        "judge_requests_total",
+        "judge_request_duration_seconds",
+        "judge_tokens_total",
+        "judge_cost_usd_total",
+        "judge_in_flight",
+        "judge_reused_total",
+        "judge_circuit_open",
+    ];
+    for name in names {
+        let series: Vec<&str> =
+            text.lines().filter(|line| line.starts_with(&format!("secchi_{name}"))).collect();
+        assert!(!series.is_empty(), "`secchi_{name}` is missing");
+        for line in series {
+            assert!(line.ends_with(" 0"), "{line}");
+        }
+    }
+    assert!(text.contains("secchi_build_info{version=\"0.1.0\"} 1"), "{text}");
+    // There is no budget, so nothing remains of one.
+    assert!(!text.contains("secchi_judge_budget_remaining_usd"));
+    let labelled = [
+        "secchi_submissions_total{outcome=\"scored\",split=\"test\"} 0",
+        "secchi_submissions_in_state{state=\"incomplete\"} 0",
+        "secchi_jobs_total{kind=\"judge\",outcome=\"requeued\"} 0",
+        "secchi_graded_answers_total{dimension=\"MBC-so\",outcome=\"unparsed\"} 0",
+        "secchi_judge_reused_total{rubric=\"caption\"} 0",
+    ];
+    for line in labelled {
+        assert!(text.contains(line), "{line}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_are_counted_by_route_pattern_and_never_by_address() {
+    let secchi = Secchi::start().await;
+    let id = uuid::Uuid::now_v7().to_string();
+    for path in [
+        &format!("/api/v1/entries/{id}"),
+        "/nowhere/at-all",
+        "/api/v1/leaderboard?sort=nothing",
+        "/docs/index.html",
+    ] {
+        secchi.get(path, None).await;
+    }
+    secchi.request(Method::from_bytes(b"BREW").unwrap(), "/coffee", None).send().await.unwrap();
+    let text = metrics(&secchi).await;
+    let counted = [
+        "secchi_http_requests_total{method=\"GET\",route=\"/api/v1/entries/{id}\",status=\"404\"} 1",
+        "secchi_http_requests_total{method=\"GET\",route=\"/api/v1/leaderboard\",status=\"400\"} 1",
+        "secchi_http_requests_total{method=\"GET\",route=\"unmatched\",status=\"404\"} 1",
+        "secchi_http_request_duration_seconds_count{method=\"GET\",route=\"/api/v1/entries/{id}\"} 1",
+    ];
+    for line in counted {
+        assert!(text.contains(line), "{line} in\n{text}");
+    }
+    for raw in [id.as_str(), "at-all", "nothing", "coffee", "BREW"] {
+        assert!(!text.contains(raw), "`{raw}` is a label");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_over_its_rate_waits_while_others_and_probes_pass() {
+    let secchi =
+        Secchi::with(Options { http: vec!["--http-rate-per-minute", "3"], ..Options::default() }).await;
+    let (team, other) = (secchi.team("ocean-lab").await, secchi.team("reef-lab").await);
+    for left in [2, 1, 0] {
+        let response = secchi.get("/api/v1/me", Some(&team.key)).await;
+        assert_eq!(response.status(), 200);
+        assert!(header(&response, "ratelimit").contains(&format!("r={left};")), "{response:?}");
+        assert!(header(&response, "ratelimit-policy").contains("q=3;w=60"), "{response:?}");
+    }
+    let response = secchi.get("/api/v1/me", Some(&team.key)).await;
+    let wait: u64 = header(&response, "retry-after").parse().unwrap();
+    assert!((1..=21).contains(&wait), "{wait}");
+    assert!(header(&response, "ratelimit").contains("r=0;"), "{response:?}");
+    problem(response, 429, "rate_limited").await;
+    assert_eq!(secchi.get("/api/v1/me", Some(&other.key)).await.status(), 200);
+    for _ in 0..5 {
+        assert_eq!(secchi.get("/healthz", Some(&team.key)).await.status(), 200);
+        assert_eq!(secchi.get("/readyz", Some(&team.key)).await.status(), 200);
+    }
+    // Keys that nobody holds count against the address, however many they are.
+    for number in 0..3 {
+        assert_eq!(secchi.get("/api/v1/me", Some(&format!("sk_secchi_{number}"))).await.status(), 401);
+    }
+    assert_eq!(secchi.get("/api/v1/me", Some("sk_secchi_3")).await.status(), 429);
+    assert_eq!(secchi.get("/", None).await.status(), 429);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forwarded_address_is_believed_of_a_trusted_proxy_alone() {
+    let ask = async |secchi: &Secchi, forwarded: &str| {
+        let request = secchi.request(Method::GET, "/api/v1/benchmark", None);
+        request.header("x-forwarded-for", forwarded).send().await.unwrap().status().as_u16()
+    };
+    let open =
+        Secchi::with(Options { http: vec!["--http-rate-per-minute", "1"], ..Options::default() }).await;
+    assert_eq!(ask(&open, "203.0.113.1").await, 200);
+    assert_eq!(ask(&open, "203.0.113.2").await, 429);
+    let http = vec!["--http-rate-per-minute", "1", "--trusted-proxies", "127.0.0.1,10.0.0.1"];
+    let behind = Secchi::with(Options { http, ..Options::default() }).await;
+    assert_eq!(ask(&behind, "203.0.113.1").await, 200);
+    assert_eq!(ask(&behind, "203.0.113.2, 10.0.0.1").await, 200);
+    // What the client itself writes in front is not believed: the nearest address that is no proxy counts.
+    assert_eq!(ask(&behind, "198.51.100.7, 203.0.113.1").await, 429);
+    assert_eq!(ask(&behind, "203.0.113.2").await, 429);
+    // One bucket for an IPv6 network.
+    assert_eq!(ask(&behind, "2001:db8::1").await, 200);
+    assert_eq!(ask(&behind, "2001:db8::ffff").await, 429);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_load_and_run_nothing_but_the_servers_own() {
+    let secchi = Secchi::start().await;
+    for path in ["/", "/?split=none", "/api/v1/leaderboard", "/nowhere", "/assets/style.css"] {
+        let response = secchi.get(path, None).await;
+        let policy = header(&response, "content-security-policy");
+        assert!(
+            policy.contains("default-src 'none'") && !policy.contains("unsafe-inline"),
+            "{path}: {policy}"
+        );
+        assert_eq!(header(&response, "x-content-type-options"), "nosniff", "{path}");
+    }
+    let page = secchi.get("/", None).await.text().await.unwrap();
+    for inline in ["<script", "<style", " style=", " onclick=", " onload="] {
+        assert!(!page.contains(inline), "{inline} in the page");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_documentation_page_needs_no_foreign_host() {
+    let secchi = Secchi::start().await;
+    assert_eq!(secchi.get("/docs", None).await.url().path(), "/docs/");
+    let response = secchi.get("/docs/", None).await;
+    let policy = header(&response, "content-security-policy");
+    assert!(policy.contains("default-src 'none'; ") && policy.contains("script-src 'self';"), "{policy}");
+    let page = response.text().await.unwrap();
+    let mut assets = 0;
+    for attribute in page.split_inclusive(['"']).collect::<Vec<_>>().windows(2) {
+        if !attribute[0].ends_with("src=\"") && !attribute[0].ends_with("href=\"") {
+            continue;
+        }
+        let target = attribute[1].trim_end_matches('"');
+        assert!(!target.contains("//"), "the page loads `{target}`");
+        let asset = secchi.get(&format!("/docs/{target}"), None).await;
+        assert_eq!(asset.status(), 200, "{target}");
+        if target.ends_with("initializer.js") {
+            let script = asset.text().await.unwrap();
+            assert!(script.contains("/api/v1/openapi.json"), "{script}");
+            assert!(!script.contains("http://") && !script.contains("https://"), "{script}");
+            // Else the page asks a foreign validator about its document.
+            assert!(script.contains("\"validatorUrl\": \"none\""), "{script}");
+        }
+        assets += 1;
+    }
+    assert!(assets >= 4, "{page}");
+    assert!(!page.contains("<script>"), "a script within the page");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_board_is_compressed_for_those_who_ask() {
+    let secchi = Secchi::start().await;
+    let plain = secchi.get("/api/v1/leaderboard", None).await.bytes().await.unwrap();
+    let ask = async |encoding: &str| {
+        let request = secchi.request(Method::GET, "/api/v1/leaderboard", None);
+        request.header("accept-encoding", encoding).send().await.unwrap()
+    };
+    let gzip = ask("gzip").await;
+    assert_eq!(header(&gzip, "content-encoding"), "gzip");
+    let varies = gzip.headers().get_all("vary");
+    assert!(varies.iter().any(|value| value.to_str().unwrap().contains("accept-encoding")), "{gzip:?}");
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(&*gzip.bytes().await.unwrap()).read_to_end(&mut unpacked).unwrap();
+    assert_eq!(unpacked, plain);
+    let brotli = ask("br").await;
+    assert_eq!(header(&brotli, "content-encoding"), "br");
+    assert!(brotli.bytes().await.unwrap().len() < plain.len());
+    assert_eq!(header(&ask("identity").await, "content-encoding"), "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_csv_holds_the_jsons_rows_in_order_and_no_formula() {
+    let (secchi, team) = Secchi::with_sample(Options::default()).await;
+    let names = ["=HYPERLINK(\"http://example.org\")", "+1", "-1", "@SUM(A1)", "\t=1", "Reef, \"8B\"\nnew"];
+    for (name, file) in names.into_iter().zip([
+        "random.jsonl",
+        "weak_model.jsonl",
+        "strong_model.jsonl",
+        "perfect.jsonl",
+        "partial.jsonl",
+        "random.jsonl",
+    ]) {
+        let mut metadata = metadata(name);
+        metadata["backbone"] = json!("=cmd|' /C calc'!A0");
+        secchi.accepted(&team, &metadata, file).await;
+        secchi.clock.advance_ms(24 * 3600 * 1000);
+        secchi.drain().await;
+    }
+    let board = secchi.get_json("/api/v1/leaderboard?sort=-OEMU", None).await;
+    let rows = board["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), names.len());
+    let response = secchi.get("/api/v1/leaderboard?sort=-OEMU&format=csv", None).await;
+    assert_eq!(header(&response, "content-type"), "text/csv; charset=utf-8");
+    let text = response.bytes().await.unwrap();
+    let accepted =
+        secchi.request(Method::GET, "/api/v1/leaderboard?sort=-OEMU", None).header("accept", "text/csv");
+    assert_eq!(accepted.send().await.unwrap().bytes().await.unwrap(), text);
+    let mut reader = csv::Reader::from_reader(&*text);
+    let head = reader.headers().unwrap().clone();
+    let place = |name: &str| head.iter().position(|other| other == name).unwrap();
+    let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), rows.len());
+    for (record, row) in records.iter().zip(rows) {
+        assert_eq!(record[place("entry")], *row["entry"].as_str().unwrap());
+        assert_eq!(record[place("rank")], row["rank"].to_string());
+        // serde_json reads a number to within the last place.
+        let score = row["scores"]["OEMU"]["value"].as_f64().unwrap();
+        assert!((record[place("OEMU")].parse::<f64>().unwrap() - score).abs() < 1e-12);
+        let name = row["model_name"].as_str().unwrap();
+        assert_eq!(record[place("model_name")].trim_start_matches('\''), name);
+        for cell in record {
+            assert!(!cell.starts_with(['=', '+', '-', '@', '\t', '\r']), "{cell:?} is a formula");
+        }
+    }
+}
