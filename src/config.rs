@@ -137,9 +137,9 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("`{0}` cannot be read: {1}")]
     Read(PathBuf, std::io::Error),
-    /// The file is no TOML.
-    #[error("`{0}` is no TOML: {1}")]
-    Syntax(PathBuf, toml::de::Error),
+    /// The file is no TOML; the line itself is not repeated, since it may hold a secret.
+    #[error("`{0}` is no TOML in line {1}: {2}")]
+    Syntax(PathBuf, usize, String),
     /// The file sets something that is no setting.
     #[error("`{0}` sets `{1}`, which is no setting; `secchi serve --help` lists them")]
     UnknownKey(PathBuf, String),
@@ -160,7 +160,10 @@ pub fn with_file(command: Command, file: Option<&Path>) -> Result<Command, Confi
         None => return Ok(command),
     };
     let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Read(path.to_owned(), error))?;
-    let table: toml::Table = text.parse().map_err(|error| ConfigError::Syntax(path.to_owned(), error))?;
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        ConfigError::Syntax(path.to_owned(), before.matches('\n').count() + 1, error.message().to_owned())
+    })?;
     let mut values = Vec::new();
     for (key, value) in table {
         let text =
@@ -239,7 +242,11 @@ fn set_default(command: Command, variable: &str, text: &str) -> Command {
         .find(|argument| argument.get_env().is_some_and(|name| name == variable.as_str()))
         .map(|argument| argument.get_id().to_string());
     let command = match concerned {
-        Some(id) => command.mut_arg(id, |argument| argument.default_value(text.clone())),
+        Some(id) => command.mut_arg(id, |argument| {
+            // What the help does not show of the environment it does not show of the file either.
+            let hidden = argument.is_hide_default_value_set() || argument.is_hide_env_values_set();
+            argument.default_value(text.clone()).hide_default_value(hidden)
+        }),
         None => command,
     };
     command.mut_subcommands(|sub| set_default(sub, &variable, &text))
