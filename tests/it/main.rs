@@ -6,11 +6,13 @@
 
 mod board;
 mod broken;
+mod commands;
 mod formats;
 mod full;
 mod grading;
 mod intake;
 mod metadata;
+mod migrations;
 mod operations;
 mod program;
 mod quota;

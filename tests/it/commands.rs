@@ -1,0 +1,368 @@
+//! The command line as its users meet it: the real program, its help, its settings and its exit codes.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use secchi::domain::question::Split;
+
+use crate::program::{Ended, run, run_on, secchi as program};
+use crate::support::{Ground, Options, Secchi, metadata, sample};
+
+/// A text that must be printed nowhere.
+const SECRET: &str = "hush-hush-hush-hush-hush-hush-hush-hush";
+
+/// Commands whose help shows how they are used.
+const WITH_EXAMPLE: [&str; 5] = ["serve", "worker", "dataset import", "team create", "submit"];
+
+/// Every command, as words, found by reading the help.
+fn commands(folder: &Path) -> Vec<Vec<String>> {
+    let mut found: Vec<Vec<String>> = vec![Vec::new()];
+    let mut at = 0;
+    while at < found.len() {
+        let command = found[at].clone();
+        let help = help(folder, &command, &[]).stdout();
+        let listed = help.split("\nCommands:\n").nth(1).unwrap_or_default();
+        for line in listed.lines().take_while(|line| !line.is_empty()) {
+            let name = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '));
+            let name = name.and_then(|rest| rest.split_whitespace().next());
+            if let Some(name) = name.filter(|name| *name != "help") {
+                found.push(command.iter().cloned().chain([name.to_owned()]).collect());
+            }
+        }
+        at += 1;
+    }
+    found
+}
+
+fn help(folder: &Path, command: &[String], environment: &[(&str, &str)]) -> Ended {
+    let mut arguments: Vec<&str> = command.iter().map(String::as_str).collect();
+    arguments.push("--help");
+    run(program(folder, &arguments).envs(environment.iter().copied()))
+}
+
+#[test]
+fn every_command_explains_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let commands = commands(folder.path());
+    let names: Vec<String> = commands.iter().map(|command| command.join(" ")).collect();
+    let expected = [
+        "",
+        "serve",
+        "worker",
+        "migrate",
+        "dataset",
+        "team",
+        "judge",
+        "submit",
+        "status",
+        "publish",
+        "withdraw",
+        "openapi",
+        "dataset import",
+        "dataset list",
+        "dataset activate",
+        "team create",
+        "team list",
+        "team disable",
+        "team rotate-key",
+        "judge check",
+    ];
+    assert_eq!(names, expected);
+    for (command, name) in commands.iter().zip(&names) {
+        let ended = help(folder.path(), command, &[]);
+        let text = ended.stdout();
+        assert!(text.contains("Usage: secchi"), "{name}: {text}");
+        assert!(!text.starts_with("Usage"), "`{name}` does not say what it does: {text}");
+        assert_eq!(text.contains("Example"), WITH_EXAMPLE.contains(&name.as_str()), "{name}: {text}");
+        for line in text.lines() {
+            assert!(line.chars().count() <= 200, "{name}: {line}");
+        }
+    }
+    let version = run(&mut program(folder.path(), &["--version"])).stdout();
+    assert_eq!(version, format!("secchi {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn help_lists_every_setting_with_its_default() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = help(folder.path(), &["serve".to_owned()], &[]).stdout();
+    let settings = [
+        ("SECCHI_DATABASE_URL", "sqlite://data/secchi.db"),
+        ("SECCHI_REDIS_URL", ""),
+        ("SECCHI_LISTEN", "127.0.0.1:8080"),
+        ("SECCHI_METRICS_LISTEN", "127.0.0.1:9464"),
+        ("SECCHI_PUBLIC_URL", "the listen address"),
+        ("SECCHI_TRUSTED_PROXIES", ""),
+        ("SECCHI_JWT_SECRET", "made once"),
+        ("SECCHI_DATA_DIR", "./data"),
+        ("SECCHI_JUDGE_BASE_URL", ""),
+        ("SECCHI_JUDGE_MODEL", "gpt-5.5"),
+        ("SECCHI_JUDGE_API_KEY", ""),
+        ("SECCHI_JUDGE_MAX_CONCURRENCY", "16"),
+        ("SECCHI_JUDGE_TIMEOUT_S", "60"),
+        ("SECCHI_JUDGE_PRICE_IN", "0"),
+        ("SECCHI_JUDGE_PRICE_OUT", "0"),
+        ("SECCHI_PROMPTS_DIR", ""),
+        ("SECCHI_QUOTA_PER_DAY", "5"),
+        ("SECCHI_QUOTA_TOTAL", "20"),
+        ("SECCHI_QUOTA_VAL_PER_DAY", "20"),
+        ("SECCHI_HTTP_RATE_PER_MINUTE", "600"),
+        ("SECCHI_MAX_UPLOAD_BYTES", "67108864"),
+    ];
+    for (variable, default) in settings {
+        assert!(text.contains(&format!("[env: {variable}")), "{variable} in {text}");
+        assert!(default.is_empty() || text.contains(default), "{variable}: {default} in {text}");
+    }
+}
+
+#[test]
+fn no_secret_is_printed_wherever_it_is_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = format!("postgres://secchi:{SECRET}@127.0.0.1:1/secchi");
+    let redis = format!("redis://:{SECRET}@127.0.0.1:1/");
+    let settings = [
+        ("DATABASE_URL", database.as_str()),
+        ("REDIS_URL", redis.as_str()),
+        ("JWT_SECRET", SECRET),
+        ("JUDGE_API_KEY", SECRET),
+        ("API_KEY", SECRET),
+    ];
+    let variables: Vec<String> = settings.iter().map(|(name, _)| format!("SECCHI_{name}")).collect();
+    let environment: Vec<(&str, &str)> =
+        variables.iter().map(String::as_str).zip(settings.iter().map(|(_, value)| *value)).collect();
+    let quiet = |what: &str, ended: &Ended| {
+        let printed = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(!printed.contains("hush"), "{what}: {printed}");
+    };
+    let commands = commands(folder.path());
+    for command in &commands {
+        quiet("the environment", &help(folder.path(), command, &environment));
+    }
+    // What cannot be reached or is no setting is named without its secret part.
+    for arguments in [
+        vec!["serve"],
+        vec!["team", "list"],
+        vec!["status"],
+        vec!["serve", "--database-url", "sqlite:memory"],
+    ] {
+        let ended = run(program(folder.path(), &arguments).envs(environment.iter().copied()));
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        quiet("a failing command", &ended);
+    }
+    let wrong = format!("mysql://root:{SECRET}@db/secchi");
+    quiet("a wrong address", &run(&mut program(folder.path(), &["migrate", "--database-url", &wrong])));
+    let file: String =
+        settings.iter().map(|(name, value)| format!("{} = \"{value}\"\n", name.to_lowercase())).collect();
+    std::fs::write(folder.path().join("secchi.toml"), file).unwrap();
+    for command in &commands {
+        let ended = help(folder.path(), command, &[]);
+        quiet("the file", &ended);
+        assert_eq!(ended.code, Some(0));
+    }
+    std::fs::write(folder.path().join("secchi.toml"), format!("jwt_secret = [\"{SECRET}\", 7]\n")).unwrap();
+    quiet("a faulty file", &run(&mut program(folder.path(), &["serve"])));
+    std::fs::write(folder.path().join("secchi.toml"), format!("jwt_secret = \"{SECRET}\n")).unwrap();
+    quiet("a broken file", &run(&mut program(folder.path(), &["serve"])));
+}
+
+#[test]
+fn a_flag_beats_the_environment_which_beats_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| format!("sqlite://{}", folder.path().join(name).display());
+    let made = |name: &str| folder.path().join(name).exists();
+    let migrate = |arguments: &[&str], environment: Option<&str>| {
+        let mut command = program(folder.path(), &[&["migrate"], arguments].concat());
+        command.envs(environment.map(|url| ("SECCHI_DATABASE_URL", url)));
+        run(&mut command).stdout()
+    };
+    migrate(&[], None);
+    assert!(made("data/secchi.db"), "the default");
+    std::fs::write(folder.path().join("secchi.toml"), format!("database_url = \"{}\"\n", place("file.db")))
+        .unwrap();
+    migrate(&[], None);
+    assert!(made("file.db") && !made("env.db"));
+    migrate(&[], Some(&place("env.db")));
+    assert!(made("env.db") && !made("flag.db"));
+    migrate(&["--database-url", &place("flag.db")], Some(&place("env2.db")));
+    assert!(made("flag.db") && !made("env2.db"));
+    let other = folder.path().join("other.toml");
+    std::fs::write(&other, format!("database_url = \"{}\"\n", place("other.db"))).unwrap();
+    migrate(&["--config", other.to_str().unwrap()], None);
+    assert!(made("other.db"));
+}
+
+#[test]
+fn what_is_wrong_with_the_file_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |text: &str, words: &[&str]| {
+        std::fs::write(folder.path().join("secchi.toml"), text).unwrap();
+        let ended = run(&mut program(folder.path(), &["team", "list"]));
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        for word in words {
+            assert!(ended.stderr.contains(word), "{word}: {ended:?}");
+        }
+    };
+    refused("lisen = \"127.0.0.1:1\"\n", &["secchi.toml", "`lisen`", "no setting"]);
+    refused("[judge]\nmodel = \"x\"\n", &["`judge`"]);
+    refused("listen = \n", &["secchi.toml", "line 1"]);
+    let ended = run(&mut program(folder.path(), &["team", "list", "--config", "none.toml"]));
+    assert!(ended.code == Some(1) && ended.stderr.contains("none.toml"), "{ended:?}");
+}
+
+#[test]
+fn teams_are_made_listed_rotated_and_disabled() {
+    let ground = Ground::new();
+    let run = |arguments: &[&str]| run_on(&ground, arguments);
+    let made =
+        run(&["team", "create", "ocean-lab", "--name", "Ocean Lab", "--email", "lab@example.org", "--json"])
+            .json();
+    assert_eq!(
+        (&made["slug"], &made["name"], &made["role"]),
+        (&"ocean-lab".into(), &"Ocean Lab".into(), &"team".into())
+    );
+    let key = made["api_key"].as_str().unwrap();
+    assert!(key.starts_with("sk_secchi_") && key.len() == "sk_secchi_".len() + 64, "{key}");
+    let text = run(&["team", "create", "harbour", "--name", "Harbour", "--maintainer"]).stdout();
+    assert_eq!(text.lines().filter(|line| line.starts_with("sk_secchi_")).count(), 1, "{text}");
+    for (arguments, words) in [
+        (["team", "create", "ocean-lab", "--name", "Other"], "already"),
+        (["team", "create", "Ocean Lab", "--name", "Other"], "short name"),
+        (["team", "create", "other", "--name", "  "], "blank"),
+    ] {
+        let ended = run(&arguments);
+        assert!(ended.code == Some(1) && ended.stderr.contains(words), "{ended:?}");
+    }
+    let rotated = run(&["team", "rotate-key", "ocean-lab", "--json"]).json();
+    assert_ne!(rotated["api_key"], made["api_key"]);
+    assert_eq!(run(&["team", "disable", "ocean-lab", "--json"]).json()["disabled"], true);
+    assert_eq!(run(&["team", "rotate-key", "ocean-lab"]).code, Some(1));
+    assert_eq!(run(&["team", "disable", "nobody"]).code, Some(1));
+    let listed = run(&["team", "list", "--json"]).json();
+    let teams: Vec<(&str, &str, bool)> = listed.as_array().unwrap().iter().map(team_facts).collect();
+    assert_eq!(teams.len(), 2);
+    assert!(
+        teams.contains(&("ocean-lab", "team", true)) && teams.contains(&("harbour", "maintainer", false))
+    );
+    let text = run(&["team", "list"]).stdout();
+    assert!(
+        text.contains("Ocean Lab") && text.contains("disabled") && !text.contains("sk_secchi_"),
+        "{text}"
+    );
+}
+
+fn team_facts(team: &Value) -> (&str, &str, bool) {
+    assert!(team.get("api_key").is_none());
+    (team["slug"].as_str().unwrap(), team["role"].as_str().unwrap(), team["disabled"].as_bool().unwrap())
+}
+
+#[test]
+fn a_faulty_release_is_refused_whole_with_its_lines() {
+    let ground = Ground::new();
+    let text = std::fs::read_to_string(sample("test.jsonl")).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines[4] = "{".into();
+    lines[9] = lines[8].clone();
+    let faulty = ground.data.path().join("faulty.jsonl");
+    std::fs::write(&faulty, lines.join("\n")).unwrap();
+    let import = ["dataset", "import", "--release", "r1", "--split", "test", faulty.to_str().unwrap()];
+    let ended = run_on(&ground, &import);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stdout.contains("line 5: ") && ended.stdout.contains("line 10: "), "{ended:?}");
+    assert!(ended.stderr.contains("nothing was imported"), "{ended:?}");
+    assert_eq!(run_on(&ground, &["dataset", "list", "--json"]).json(), Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_release_never_changes_and_the_same_file_again_is_nothing_new() {
+    let ground = Ground::new();
+    let (test, val) = (sample("test.jsonl"), sample("val.jsonl"));
+    let import = |name: &str, split: &str, file: &Path, more: &[&str]| {
+        let arguments = ["dataset", "import", "--release", name, "--split", split, file.to_str().unwrap()];
+        run_on(&ground, &[&arguments, more].concat())
+    };
+    let first = import("r1", "test", &test, &["--json"]).json();
+    assert_eq!((first["questions"].as_u64(), first["videos"].as_u64()), (Some(199), Some(24)));
+    assert_eq!((&first["active"], &first["already_there"]), (&true.into(), &false.into()));
+    let again = import("r1", "test", &test, &["--json"]).json();
+    assert_eq!((&again["already_there"], &again["sha256"]), (&true.into(), &first["sha256"]));
+    let text = import("r1", "test", &test, &[]).stdout();
+    assert!(text.contains("nothing was changed") && text.contains("central_object"), "{text}");
+    let other = import("r1", "test", &val, &[]);
+    assert!(other.code == Some(1) && other.stderr.contains("never changes"), "{other:?}");
+    let cameras = ground.data.path().join("cameras.csv");
+    let unknown = first["cameras"]["unknown"].as_array().unwrap();
+    let rows: String = unknown.iter().map(|id| format!("{},static\n", id.as_str().unwrap())).collect();
+    std::fs::write(&cameras, format!("id,camera\n{rows}MVK--no-such,static\n")).unwrap();
+    let faulty = import("r2", "test", &test, &["--camera", cameras.to_str().unwrap()]);
+    assert!(faulty.code == Some(1) && faulty.stdout.contains("MVK--no-such"), "{faulty:?}");
+    let none = import("r2", "test", Path::new("none.jsonl"), &[]);
+    assert!(none.code == Some(1) && none.stderr.contains("none.jsonl"), "{none:?}");
+    let listed = run_on(&ground, &["dataset", "list", "--json"]).json();
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_server_sees_at_once_what_a_command_did() {
+    let secchi = Secchi::with(Options::default()).await;
+    let ground = &secchi.ground;
+    let run = |arguments: &[&str]| tokio::task::block_in_place(|| run_on(ground, arguments));
+    let release = async || secchi.get_json("/api/v1/benchmark", None).await["splits"][0]["release"].clone();
+    let file = sample("test.jsonl");
+    run(&["dataset", "import", "--release", "r1", "--split", "test", file.to_str().unwrap()]).stdout();
+    assert_eq!(release().await, "r1");
+
+    let made = run(&["team", "create", "ocean-lab", "--name", "Ocean Lab", "--json"]).json();
+    let key = made["api_key"].as_str().unwrap().to_owned();
+    assert_eq!(secchi.get_json("/api/v1/me", Some(&key)).await["team"], "ocean-lab");
+    let rotated = run(&["team", "rotate-key", "ocean-lab", "--json"]).json();
+    assert_eq!(secchi.get("/api/v1/me", Some(&key)).await.status(), 401);
+    let key = rotated["api_key"].as_str().unwrap().to_owned();
+    let team =
+        crate::support::TestTeam { id: made["id"].as_str().unwrap().into(), slug: "ocean-lab".into(), key };
+    secchi.scored(&team, &metadata("Reef-8B"), "random.jsonl").await;
+    assert_eq!(secchi.get_json("/api/v1/leaderboard", None).await["rows"].as_array().unwrap().len(), 1);
+
+    // The second release: one question less.
+    let text = std::fs::read_to_string(&file).unwrap();
+    let shorter = ground.data.path().join("shorter.jsonl");
+    std::fs::write(&shorter, text.split_once('\n').unwrap().1).unwrap();
+    let shorter = shorter.to_str().unwrap();
+    let second = run(&["dataset", "import", "--release", "r2", "--split", "test", shorter, "--json"]).json();
+    assert_eq!(second["active"], false);
+    assert_eq!(release().await, "r1");
+    assert_eq!(run(&["dataset", "activate", "r3", "--split", "test"]).code, Some(1));
+    run(&["dataset", "activate", "r2", "--split", "test"]).stdout();
+    assert_eq!(release().await, "r2");
+    let board = secchi.get_json("/api/v1/leaderboard", None).await;
+    assert_eq!((&board["release"], board["rows"].as_array().unwrap().len()), (&"r2".into(), 0));
+    let questions = secchi.get_json("/api/v1/splits/test/questions?limit=1000", Some(&team.key)).await;
+    assert_eq!(questions["items"].as_array().unwrap().len(), 198);
+    let listed = run(&["dataset", "list", "--json"]).json();
+    let active: Vec<(&str, bool)> = listed.as_array().unwrap().iter().map(release_facts).collect();
+    assert!(active.contains(&("r1", false)) && active.contains(&("r2", true)), "{active:?}");
+
+    run(&["team", "disable", "ocean-lab"]).stdout();
+    assert_eq!(secchi.get("/api/v1/me", Some(&team.key)).await.status(), 401);
+}
+
+fn release_facts(release: &Value) -> (&str, bool) {
+    assert_eq!(release["split"], Split::Test.as_str());
+    (release["release"].as_str().unwrap(), release["active"].as_bool().unwrap())
+}
+
+#[test]
+fn a_terminal_gets_colours_unless_it_asks_for_none() {
+    let folder = tempfile::tempdir().unwrap();
+    // `script` lends the program a terminal.
+    let on_terminal = |no_color: Option<&str>| {
+        let command = format!("{} serve --help", env!("CARGO_BIN_EXE_secchi"));
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &command, "/dev/null"]).current_dir(folder.path()).env("TERM", "xterm");
+        script.env_remove("NO_COLOR").envs(no_color.map(|value| ("NO_COLOR", value)));
+        run(&mut script).stdout()
+    };
+    assert!(on_terminal(None).contains("\u{1b}["));
+    let plain = on_terminal(Some("1"));
+    assert!(plain.contains("Usage: secchi serve") && !plain.contains("\u{1b}[3"), "{plain:?}");
+}
