@@ -59,6 +59,9 @@ impl fmt::Display for CallFault {
     }
 }
 
+/// No code or model name is longer.
+const MAX_LABEL_BYTES: usize = 64;
+
 /// Parts of a request that cannot be left out.
 const ESSENTIAL: [&str; 3] = ["model", "messages", "response_format"];
 
@@ -145,9 +148,10 @@ impl ErrorObject {
     }
 }
 
-/// A provider's code, cut to what a code can be, since a careless server may put any text there.
-pub(super) fn label(text: &str) -> String {
-    text.chars().filter(|c| c.is_ascii_alphanumeric() || "_.-".contains(*c)).take(48).collect()
+/// A provider's code as it stands if it looks like one; a careless server may repeat its request there, key and all.
+pub(super) fn label(text: &str) -> &str {
+    let is_code = |c: char| c.is_ascii_alphanumeric() || "_.-/:[]".contains(c);
+    if text.len() <= MAX_LABEL_BYTES && text.chars().all(is_code) { text } else { "(withheld)" }
 }
 
 #[cfg(test)]
