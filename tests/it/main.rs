@@ -17,5 +17,6 @@ mod operations;
 mod program;
 mod quota;
 mod roles;
+mod secrecy;
 mod support;
 mod surface;

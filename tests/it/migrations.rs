@@ -89,7 +89,7 @@ where
     for<'a> diesel::query_builder::SqlQuery: diesel::query_dsl::LoadQuery<'a, C, Line>,
 {
     let migrations = FileBasedMigrations::from_path(folder(backend)).unwrap();
-    let mut look = |connection: &mut C| -> Vec<Line> { diesel::sql_query(shape).load(connection).unwrap() };
+    let look = |connection: &mut C| -> Vec<Line> { diesel::sql_query(shape).load(connection).unwrap() };
     connection.run_pending_migrations(migrations.clone()).unwrap();
     let first = look(connection);
     assert!(first.len() > 18, "{first:?}");

@@ -1,10 +1,10 @@
 //! The operations of the OpenAPI document, and a valid request to each of them.
 
 use reqwest::multipart::{Form, Part};
-use reqwest::{Method, RequestBuilder};
+use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use crate::support::{Secchi, sample};
+use crate::support::sample;
 
 /// One route and method.
 pub struct Operation {
@@ -45,8 +45,18 @@ impl Operation {
     }
 
     /// A request to this operation that nothing is wrong with; `api_key` is what is exchanged for a token.
-    pub fn request(&self, secchi: &Secchi, key: Option<&str>, id: &str, api_key: &str) -> RequestBuilder {
-        let request = secchi.request(self.method.clone(), &self.path(id), key);
+    pub fn request(
+        &self,
+        (http, base): (&Client, &str),
+        key: Option<&str>,
+        id: &str,
+        api_key: &str,
+    ) -> RequestBuilder {
+        let request = http.request(self.method.clone(), format!("{base}{}", self.path(id)));
+        let request = match key {
+            Some(key) => request.bearer_auth(key),
+            None => request,
+        };
         match self.id.as_str() {
             "create_token" => request.json(&json!({ "api_key": api_key })),
             "create_submission" => {

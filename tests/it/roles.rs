@@ -138,6 +138,7 @@ async fn every_operation_is_open_to_those_whom_the_table_names_and_to_nobody_els
     secchi.import(Split::Val, "val.jsonl").await;
     let (owner, other) = (secchi.team("ocean-lab").await, secchi.team("reef-lab").await);
     let maintainer = secchi.maintainer("harbour").await;
+    let server = (&secchi.http, secchi.base.as_str());
     let operations = operations();
     for operation in &operations {
         let row = TABLE.iter().find(|(id, ..)| *id == operation.id);
@@ -158,7 +159,7 @@ async fn every_operation_is_open_to_those_whom_the_table_names_and_to_nobody_els
         for (name, caller) in callers {
             let what = format!("{} as {name}", operation.id);
             let key = caller.map(|team| team.key.as_str());
-            let response = operation.request(&secchi, key, &id, &owner.key).send().await.unwrap();
+            let response = operation.request(server, key, &id, &owner.key).send().await.unwrap();
             let status = response.status().as_u16();
             let authenticate =
                 response.headers().get("www-authenticate").map(|value| value.to_str().unwrap().to_owned());
@@ -337,6 +338,7 @@ async fn an_id_that_is_none_is_not_found() {
     let (team, maintainer) = (secchi.team("ocean-lab").await, secchi.maintainer("harbour").await);
     let long = "x".repeat(6000);
     let unknown = uuid::Uuid::now_v7().to_string();
+    let server = (&secchi.http, secchi.base.as_str());
     let ids = [
         "0",
         "not-an-id",
@@ -357,7 +359,7 @@ async fn an_id_that_is_none_is_not_found() {
     for operation in operations().iter().filter(|operation| operation.has_id()) {
         for id in ids {
             for key in [&team.key, &maintainer.key] {
-                let response = operation.request(&secchi, Some(key), id, "").send().await.unwrap();
+                let response = operation.request(server, Some(key), id, "").send().await.unwrap();
                 let status = response.status().as_u16();
                 let media = response.headers()["content-type"].to_str().unwrap().to_owned();
                 let answer = body(response).await;
