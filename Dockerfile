@@ -1,0 +1,31 @@
+FROM rust:1.95-slim-bookworm AS build
+WORKDIR /src
+COPY .ci/setup .ci/setup
+RUN .ci/setup build
+COPY . .
+RUN cargo build --locked --profile dist
+
+FROM debian:12-slim
+# libpq is the one library that the binary links beside libc; the certificates are for the judge's endpoint.
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates libpq5 \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --home-dir /data --create-home secchi \
+    && chmod 700 /data
+COPY --from=build /src/target/dist/secchi /usr/local/bin/secchi
+COPY LICENSE /usr/share/doc/secchi/LICENSE
+
+# Inside a container only published ports can be reached. 9464 tells what the judge costs: do not publish it to the world.
+ENV SECCHI_LISTEN=0.0.0.0:8080 \
+    SECCHI_METRICS_LISTEN=0.0.0.0:9464 \
+    SECCHI_DATABASE_URL=sqlite:///data/secchi.db \
+    SECCHI_DATA_DIR=/data
+USER secchi
+WORKDIR /data
+VOLUME /data
+EXPOSE 8080 9464
+# The image has no HTTP client; bash can speak enough of it.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
+    CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8080 && printf 'GET /readyz HTTP/1.0\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
+ENTRYPOINT ["secchi"]
+CMD ["serve"]

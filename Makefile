@@ -1,0 +1,31 @@
+# Every target does its own set-up, so that each works from a clean clone.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup build demo test check bench
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Install what Debian must provide, where it is missing (root or sudo)
+	@.ci/setup
+
+build: ## Build target/debug/secchi
+	@.ci/setup build
+	cargo build --locked
+
+demo: ## Serve a board with scored, synthetic submissions until Ctrl-C
+	@.ci/demo
+
+test: ## Everything that must hold: check, then all tests on both back ends
+	@.ci/test
+
+check: ## Format, lints with and without the server, documentation
+	@.ci/setup build
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --no-default-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+
+bench: ## Measure: costs as ratios within one run
+	@.ci/setup build
+	cargo bench --locked
