@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use crate::support::sample;
 
+/// The first video of the sample's val split.
+const VIDEO: &str = "MVK--Moalboal_Jan2022_0003";
+
 /// One route and method.
 pub struct Operation {
     pub id: String,
@@ -34,9 +37,9 @@ pub fn operations() -> Vec<Operation> {
 }
 
 impl Operation {
-    /// The address for one object; `val` where the route asks for a split.
+    /// The address for one object; `val` where the route asks for a split, a video of it where it asks for one.
     pub fn path(&self, id: &str) -> String {
-        self.route.replace("{id}", id).replace("{split}", "val")
+        self.route.replace("{id}", id).replace("{split}", "val").replace("{key}", VIDEO)
     }
 
     /// Whether the route names an object.
