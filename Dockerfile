@@ -6,9 +6,10 @@ COPY . .
 RUN cargo build --locked --profile dist
 
 FROM debian:12-slim
-# libpq is the one library that the binary links beside libc; the certificates are for the judge's endpoint.
+# What the binary links beside libc: libpq and FFmpeg's libraries. The certificates are for the judge's endpoint.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libpq5 \
+    && apt-get install -y --no-install-recommends \
+        ca-certificates libavcodec59 libavformat59 libavutil57 libswresample4 libpq5 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /data --create-home secchi \
     && chmod 700 /data
