@@ -327,7 +327,7 @@ impl Ledger<'_> {
             .evaluation
             .store
             .write(move |connection| {
-                judgements::insert_judgements(connection, &rows)?;
+                judgements::insert_judgements(connection, rows)?;
                 for row in &spend {
                     judgements::add_spend(connection, row)?;
                 }

@@ -229,9 +229,10 @@ async fn finish(
     fenced(evaluation, lease, move |connection, id, now_ms| {
         scores::save_outcomes(connection, id, &configuration_id, &outcomes)?;
         scores::save_scores(connection, id, &configuration_id, &columns)?;
-        bump_board_revision(connection)?;
         let moved = submissions::update_state(connection, id, &[SubmissionState::Judging], state, now_ms)?;
         release_lease(connection, &held)?;
+        // Last, as wherever a submission changes: the one row that all of them share is locked after their own.
+        bump_board_revision(connection)?;
         Ok(moved)
     })
     .await?;

@@ -90,7 +90,9 @@ pub fn load_judged(
 }
 
 /// Stores judgements; one that stands already is kept.
-pub fn insert_judgements(connection: &mut DbConnection, rows: &[JudgementRow]) -> Result<()> {
+pub fn insert_judgements(connection: &mut DbConnection, mut rows: Vec<JudgementRow>) -> Result<()> {
+    // Two workers may store the same keys at once; in one order neither waits for the other in a circle.
+    rows.sort_unstable_by(|one, other| one.key.cmp(&other.key));
     for rows in rows.chunks(BATCH) {
         on_each!(connection, |inner| diesel::insert_into(judgements::table)
             .values(rows)
