@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn an_unknown_setting_is_named() {
-        let error = parse("listen = \"127.0.0.1:1\"", &["secchi"]).unwrap_err();
-        assert!(error.to_string().contains("`listen`"), "{error}");
+        let error = parse("lisen = \"127.0.0.1:1\"", &["secchi"]).unwrap_err();
+        assert!(error.to_string().contains("`lisen`"), "{error}");
     }
 }

@@ -189,6 +189,7 @@ mod tests {
     #[test]
     fn the_numbers_of_failure_reasons_are_fixed() {
         let texts: Vec<&str> = FailureReason::ALL.iter().map(|reason| reason.as_str()).collect();
-        assert_eq!(texts.join(" "), "malformed truncated refused content_filter too_long rejected");
+        let expected = "malformed truncated refused content_filter too_long rejected unavailable";
+        assert_eq!(texts.join(" "), expected, "put a new reason last, or raise the version");
     }
 }

@@ -221,8 +221,12 @@ mod tests {
 
     #[test]
     fn the_detail_never_repeats_the_servers_message() {
-        let detail =
-            fault(401, json!({"error": {"message": "bad key sk-1", "code": "invalid key\nsk!"}})).detail;
-        assert_eq!(detail, "status 401, code `invalidkeysk`");
+        let detail = |code: &str| {
+            fault(401, json!({"error": {"message": "bad key sk-1", "code": code, "type": "auth"}})).detail
+        };
+        assert_eq!(detail("invalid_api_key"), "status 401, type `auth`, code `invalid_api_key`");
+        for text in ["invalid key\nsk!", "the answer was: a turtle", &"x".repeat(65)] {
+            assert_eq!(detail(text), "status 401, type `auth`, code `(withheld)`");
+        }
     }
 }
