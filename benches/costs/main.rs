@@ -2,7 +2,7 @@
 //!
 //! The files are the shipped sample scaled to the size of the test split. Servers are processes of their own on
 //! loopback; every load is bounded in time.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a broken bench shall stop")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a broken bench shall stop")]
 #![expect(clippy::print_stdout, reason = "the figures are its result")]
 
 mod board;
