@@ -153,11 +153,10 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
 /// # Errors
 /// As [`serve`], and with an embedded queue.
 pub async fn work(process: Process) -> Result<Running, StartError> {
-    let mut running = open(process, false).await?;
-    if matches!(running.evaluation.queue, Queue::Embedded(_)) {
-        running.stop().await;
+    if process.queue.redis_url.is_none() {
         return Err(StartError::WorkerAlone);
     }
+    let mut running = open(process, false).await?;
     running.start_worker().await?;
     Ok(running)
 }

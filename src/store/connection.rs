@@ -1,5 +1,6 @@
 //! One connection type over both databases, and how it is opened and migrated. Knows no table.
 
+use std::fs::File;
 use std::path::Path;
 
 use diesel::connection::SimpleConnection as _;
@@ -61,11 +62,10 @@ pub(super) struct Opener {
 impl Opener {
     pub(super) fn new(url: &str) -> Result<Opener> {
         if let Some(path) = url.strip_prefix("sqlite://").filter(|path| !path.is_empty()) {
-            if let Some(folder) = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty()) {
-                std::fs::create_dir_all(folder)
-                    .map_err(|error| StoreError::Connect(format!("`{}`: {error}", folder.display())))?;
-            }
-            return Ok(Opener { backend: Backend::Sqlite, target: path.to_owned() });
+            let opener = Opener { backend: Backend::Sqlite, target: path.to_owned() };
+            let folder = opener.folder();
+            std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
+            return Ok(opener);
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             return Ok(Opener { backend: Backend::Postgres, target: url.to_owned() });
@@ -75,6 +75,23 @@ impl Opener {
 
     pub(super) fn backend(&self) -> Backend {
         self.backend
+    }
+
+    /// The folder of an SQLite file.
+    fn folder(&self) -> &Path {
+        let folder = Path::new(&self.target).parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.unwrap_or(Path::new("."))
+    }
+
+    /// Lets processes that start together on an SQLite file make it ready one after the other, as long as the result
+    /// lives: SQLite does not wait for its own locks where a file becomes a WAL or a reader becomes a writer.
+    fn lock_folder(&self) -> Result<Option<File>> {
+        if self.backend == Backend::Postgres {
+            return Ok(None);
+        }
+        let folder = self.folder();
+        let locked = File::open(folder).and_then(|handle| handle.lock().map(|()| handle));
+        locked.map(Some).map_err(|error| unusable(folder, &error))
     }
 
     fn open(&self) -> Result<DbConnection> {
@@ -90,6 +107,10 @@ impl Opener {
             }
         }
     }
+}
+
+fn unusable(folder: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Connect(format!("`{}`: {error}", folder.display()))
 }
 
 impl ManageConnection for Opener {
@@ -119,6 +140,7 @@ impl ManageConnection for Opener {
 /// Applies the migrations that are missing; several processes may do so at once.
 pub(super) fn migrate(opener: &Opener) -> Result<()> {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| StoreError::Migrate(error.to_string());
+    let _turn = opener.lock_folder()?;
     match opener.open()? {
         DbConnection::Postgres(mut inner) => {
             diesel::sql_query(format!("SELECT pg_advisory_lock({MIGRATION_LOCK})")).execute(&mut inner)?;
@@ -126,15 +148,7 @@ pub(super) fn migrate(opener: &Opener) -> Result<()> {
             inner.run_pending_migrations(POSTGRES_MIGRATIONS).map_err(failed)?;
         }
         DbConnection::Sqlite(mut inner) => {
-            let pending =
-                |inner: &mut SqliteConnection| inner.has_pending_migration(SQLITE_MIGRATIONS).map_err(failed);
-            if pending(&mut inner)? {
-                // A twin process may have migrated while this one waited for the write lock.
-                let outcome = inner.run_pending_migrations(SQLITE_MIGRATIONS).map(|_| ()).map_err(failed);
-                if pending(&mut inner)? {
-                    outcome?;
-                }
-            }
+            inner.run_pending_migrations(SQLITE_MIGRATIONS).map_err(failed)?;
         }
     }
     Ok(())
