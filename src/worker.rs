@@ -8,7 +8,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::evaluation::Evaluation;
-use crate::evaluation::work::{reconcile, work};
+use crate::evaluation::holding::reconcile;
+use crate::evaluation::work::work;
 use crate::store::StoreError;
 use crate::store::leases::free_leases_of;
 

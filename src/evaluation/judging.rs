@@ -1,7 +1,7 @@
 //! One slice of judging: pending answers of a submission are looked up or asked about, and stored as they come. Knows
 //! nothing of leases beyond the fence, and nothing of what a judge is.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,26 +9,20 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-use crate::domain::instant;
-use crate::domain::outcome::{FailureReason, Outcome};
-use crate::domain::question::Rubric;
+use crate::domain::outcome::Outcome;
 use crate::domain::submission::PausedFor;
-use crate::judge::{self, Failure, Item, ItemReason, Judge, PauseCause, Verdict};
-use crate::store::judgements::{self, JudgementRow, SpendRow};
-use crate::store::leases::{Lease, confirm_lease};
-use crate::store::submissions::{self, Progress, Submission};
-use crate::store::{StoreError, scores};
+use crate::judge::{self, Failure, Item, ItemReason, Judge};
+use crate::store::leases::Lease;
+use crate::store::submissions::Submission;
 
 use super::Evaluation;
 use super::catalogue::{Grading, GradingRelease};
 use super::judges::JudgesError;
+use super::verdicts::{Judged, Ledger, Pending};
 use super::work::WorkError;
 
-/// Calls after which a submission lets others pass, if any wait.
-const SLICE_CALLS: usize = 200;
-
-/// Answers in a row that the judge does not score, however often it is asked, before it counts as out of reach.
-const OUTAGE_STREAK: usize = 5;
+/// Answers that a submission claims at once; after them it lets others pass, if any wait.
+const SLICE_ANSWERS: usize = 200;
 
 /// How long calls under way may take when the process is asked to stop.
 const STOP_GRACE: Duration = Duration::from_secs(6);
@@ -40,6 +34,8 @@ pub enum SliceEnd {
     Complete,
     /// Answers are left and others wait, or the process stops.
     Yielded,
+    /// Another submission asks about all that is left.
+    Elsewhere,
     /// The judge is out of reach.
     Paused(PausedFor),
 }
@@ -58,17 +54,6 @@ pub struct Work<'a> {
     pub lease: &'a Lease,
 }
 
-/// One pending answer.
-struct Pending {
-    place: usize,
-    rubric: Rubric,
-    key: String,
-    answer: String,
-}
-
-/// What came of the call about one pending answer.
-type Judged = (Pending, Result<Verdict, Failure>);
-
 /// Judges pending answers until none is left, others wait, the judge is out of reach or `stopping` turns true.
 ///
 /// # Errors
@@ -79,15 +64,7 @@ pub async fn judge_slice(
     outcomes: &mut [Outcome],
     stopping: &mut watch::Receiver<bool>,
 ) -> Result<SliceEnd, WorkError> {
-    let mut ledger = Ledger {
-        evaluation,
-        work,
-        outcomes,
-        progress: work.submission.progress,
-        unsaved: Vec::new(),
-        successes: 0,
-        streak: Vec::new(),
-    };
+    let mut ledger = Ledger::new(evaluation, work, outcomes);
     let pending = ledger.reuse(pending(work, ledger.outcomes)).await?;
     if pending.is_empty() {
         return Ok(SliceEnd::Complete);
@@ -100,84 +77,133 @@ pub async fn judge_slice(
             return Ok(SliceEnd::Paused(PausedFor::JudgeUnavailable));
         }
     };
-    ask(&mut ledger, &judge, pending, stopping).await
+    let mut slice = Slice {
+        evaluation,
+        work,
+        judge,
+        ledger,
+        unclaimed: pending,
+        claimed: VecDeque::new(),
+        calls: JoinSet::new(),
+        end: SliceEnd::Complete,
+        has_claimed: false,
+    };
+    let outcome = slice.ask(stopping).await;
+    if matches!(outcome, Err(WorkError::LeaseLost)) {
+        // What is under way is paid for, and whoever has the answers next need not ask again.
+        let _lost_already = slice.finish_calls().await;
+    }
+    let released = slice.ledger.release().await;
+    let end = outcome?;
+    released?;
+    Ok(end)
 }
 
-/// Keeps as many calls going as the settings allow. Each is a task of its own, so that storing what came holds up
-/// nothing that is under way; what comes meanwhile is stored together next time.
-async fn ask(
-    ledger: &mut Ledger<'_>,
-    judge: &Arc<dyn Judge>,
-    pending: Vec<Pending>,
-    stopping: &mut watch::Receiver<bool>,
-) -> Result<SliceEnd, WorkError> {
-    let evaluation = ledger.evaluation;
-    let mut waiting = pending.into_iter();
-    let mut calls: JoinSet<Judged> = JoinSet::new();
-    let mut asked = 0;
-    let mut end = SliceEnd::Complete;
-    loop {
-        while end == SliceEnd::Complete && calls.len() < evaluation.judges.max_concurrency() {
-            let Some(pending) = waiting.next() else { break };
-            calls.spawn(call(judge.clone(), ledger.work.release.clone(), pending));
-            asked += 1;
-            if asked % SLICE_CALLS == 0 && evaluation.queue.depth().await.is_ok_and(|depth| depth.waiting > 0)
-            {
-                end = SliceEnd::Yielded;
+/// The calls of one slice.
+struct Slice<'a> {
+    evaluation: &'a Evaluation,
+    work: &'a Work<'a>,
+    judge: Arc<dyn Judge>,
+    ledger: Ledger<'a>,
+    unclaimed: Vec<Pending>,
+    claimed: VecDeque<Pending>,
+    calls: JoinSet<Judged>,
+    end: SliceEnd,
+    has_claimed: bool,
+}
+
+impl Slice<'_> {
+    /// Keeps as many calls going as the settings allow. Each is a task of its own, so that storing what came holds up
+    /// nothing that is under way; what comes meanwhile is stored together next time.
+    async fn ask(&mut self, stopping: &mut watch::Receiver<bool>) -> Result<SliceEnd, WorkError> {
+        loop {
+            if !*stopping.borrow() {
+                self.start_calls().await?;
+            }
+            let next = tokio::select! {
+                next = self.calls.join_next() => next,
+                () = stopped(stopping) => {
+                    self.finish_calls().await?;
+                    self.end = SliceEnd::Yielded;
+                    break;
+                }
+            };
+            let mut came = next;
+            while let Some(judged) = came {
+                if let Some(pause) = self.ledger.take(judged?) {
+                    self.end = SliceEnd::Paused(pause);
+                }
+                came = self.calls.try_join_next();
+            }
+            if self.calls.is_empty() {
+                self.ledger.settle_streak();
+            }
+            self.ledger.flush().await?;
+            if self.calls.is_empty() && (self.end != SliceEnd::Complete || !self.has_more()) {
+                break;
             }
         }
-        let next = tokio::select! {
-            next = calls.join_next() => next,
-            () = stopped(stopping) => {
-                finish_calls(ledger, &mut calls).await?;
-                return Ok(SliceEnd::Yielded);
+        let is_left = self.ledger.outcomes.contains(&Outcome::Pending);
+        Ok(match &self.end {
+            SliceEnd::Complete if self.ledger.has_streak() => SliceEnd::Paused(PausedFor::JudgeUnavailable),
+            SliceEnd::Complete if is_left => SliceEnd::Elsewhere,
+            SliceEnd::Yielded if !is_left => SliceEnd::Complete,
+            end => end.clone(),
+        })
+    }
+
+    fn has_more(&self) -> bool {
+        !(self.unclaimed.is_empty() && self.claimed.is_empty() && self.ledger.again.is_empty())
+    }
+
+    /// Starts calls up to the limit, claiming answers as they are needed.
+    async fn start_calls(&mut self) -> Result<(), WorkError> {
+        while self.end == SliceEnd::Complete && self.calls.len() < self.evaluation.judges.max_concurrency() {
+            let next = self.claimed.pop_front().or_else(|| self.ledger.again.pop());
+            if let Some(pending) = next {
+                self.calls.spawn(call(self.judge.clone(), self.work.release.clone(), pending));
+            } else if self.unclaimed.is_empty() {
+                break;
+            } else if self.has_claimed && self.others_wait().await {
+                self.end = SliceEnd::Yielded;
+            } else {
+                let batch = self.unclaimed.drain(..self.unclaimed.len().min(SLICE_ANSWERS)).collect();
+                self.claimed = self.ledger.claim(batch).await?.into();
+                self.has_claimed |= !self.claimed.is_empty();
             }
-        };
-        let Some(first) = next else { break };
-        let mut came = Some(first);
-        while let Some(judged) = came {
-            if let Some(pause) = ledger.take(judged?) {
-                end = SliceEnd::Paused(pause);
-            }
-            came = calls.try_join_next();
         }
-        ledger.flush().await?;
+        Ok(())
     }
-    if end == SliceEnd::Complete && ledger.settle_streak() {
-        ledger.flush().await?;
+
+    async fn others_wait(&self) -> bool {
+        self.evaluation.queue.depth().await.is_ok_and(|depth| depth.waiting > 0)
     }
-    let left = ledger.outcomes.contains(&Outcome::Pending);
-    Ok(match end {
-        SliceEnd::Complete if left => SliceEnd::Paused(PausedFor::JudgeUnavailable),
-        SliceEnd::Complete | SliceEnd::Yielded if !left => SliceEnd::Complete,
-        end => end,
-    })
+
+    /// Waits a little for the calls under way, and gives up those that take longer.
+    async fn finish_calls(&mut self) -> Result<(), WorkError> {
+        let deadline = Instant::now() + STOP_GRACE;
+        loop {
+            match timeout_at(deadline, self.calls.join_next()).await {
+                Ok(Some(judged)) => {
+                    let _stops_anyway = self.ledger.take(judged?);
+                }
+                Ok(None) => break,
+                Err(_) => {
+                    tracing::warn!(
+                        submission = self.work.submission.id,
+                        "calls to the judge were given up to stop in time"
+                    );
+                    break;
+                }
+            }
+        }
+        self.ledger.flush().await
+    }
 }
 
 /// Waits until the process is asked to stop, or is about to end.
 async fn stopped(stopping: &mut watch::Receiver<bool>) {
     let _or_the_sender_is_gone = stopping.wait_for(|stop| *stop).await.is_ok();
-}
-
-/// Waits a little for the calls under way, and gives up those that take longer.
-async fn finish_calls(ledger: &mut Ledger<'_>, calls: &mut JoinSet<Judged>) -> Result<(), WorkError> {
-    let deadline = Instant::now() + STOP_GRACE;
-    loop {
-        match timeout_at(deadline, calls.join_next()).await {
-            Ok(Some(judged)) => {
-                let _stops_anyway = ledger.take(judged?);
-            }
-            Ok(None) => break,
-            Err(_) => {
-                tracing::warn!(
-                    submission = ledger.work.submission.id,
-                    "calls to the judge were given up to stop in time"
-                );
-                break;
-            }
-        }
-    }
-    ledger.flush().await
 }
 
 async fn call(judge: Arc<dyn Judge>, release: Arc<GradingRelease>, pending: Pending) -> Judged {
@@ -212,174 +238,4 @@ fn pending(work: &Work<'_>, outcomes: &[Outcome]) -> Vec<Pending> {
             Some(pending)
         })
         .collect()
-}
-
-/// What a slice has found out and not yet stored.
-struct Ledger<'a> {
-    evaluation: &'a Evaluation,
-    work: &'a Work<'a>,
-    outcomes: &'a mut [Outcome],
-    progress: Progress,
-    unsaved: Vec<(Rubric, JudgementRow)>,
-    /// Answers that this slice's calls have scored.
-    successes: usize,
-    /// Answers that the judge failed at since it last scored one.
-    streak: Vec<usize>,
-}
-
-impl Ledger<'_> {
-    /// Takes over judgements that stand already and gives back what is left to ask.
-    async fn reuse(&mut self, pending: Vec<Pending>) -> Result<Vec<Pending>, WorkError> {
-        let keys: Vec<String> = pending.iter().map(|pending| pending.key.clone()).collect();
-        let configuration_id = self.work.configuration_id.to_owned();
-        let standing: Result<HashMap<String, [u8; 3]>, StoreError> = self
-            .evaluation
-            .store
-            .read(move |connection| judgements::load_judged(connection, &configuration_id, &keys))
-            .await;
-        let standing = standing?;
-        let mut left = Vec::with_capacity(pending.len());
-        let before = self.progress.reused;
-        for pending in pending {
-            match standing.get(&pending.key) {
-                Some(scores) => {
-                    self.outcomes[pending.place] = Outcome::Rubric { scores: *scores };
-                    self.progress.judged += 1;
-                    self.progress.reused += 1;
-                    self.evaluation.metrics.judge_reused.with_label_values(&[pending.rubric.as_str()]).inc();
-                }
-                None => left.push(pending),
-            }
-        }
-        if self.progress.reused > before {
-            self.flush().await?;
-        }
-        Ok(left)
-    }
-
-    /// Notes what came of a call; says so when no further call makes sense.
-    fn take(&mut self, (pending, result): Judged) -> Option<PausedFor> {
-        let question_id = &self.work.release.question_ids[pending.place];
-        match result {
-            Ok(verdict) => {
-                self.outcomes[pending.place] = Outcome::Rubric { scores: verdict.scores };
-                self.progress.judged += 1;
-                self.successes += 1;
-                self.settle_streak();
-                self.unsaved.push((pending.rubric, self.row(&pending, question_id, verdict)));
-                None
-            }
-            Err(Failure::Item { reason, detail }) => {
-                tracing::warn!(submission = self.work.submission.id, question_id, %reason, detail, "not judged");
-                self.outcomes[pending.place] = Outcome::Failed(failure_reason(reason));
-                self.progress.failed += 1;
-                None
-            }
-            Err(Failure::Pause { cause, detail }) => {
-                tracing::error!(submission = self.work.submission.id, question_id, %cause, detail, "no judgement");
-                self.streak.push(pending.place);
-                let outage = cause != PauseCause::Unavailable || self.streak.len() >= OUTAGE_STREAK;
-                outage.then_some(PausedFor::JudgeUnavailable)
-            }
-        }
-    }
-
-    /// Takes the answers that the judge failed at, while it scored others, for those answers' own failure; says
-    /// whether there were any.
-    fn settle_streak(&mut self) -> bool {
-        if self.successes == 0 || self.streak.is_empty() {
-            return false;
-        }
-        for place in self.streak.drain(..) {
-            self.outcomes[place] = Outcome::Failed(FailureReason::Unavailable);
-            self.progress.failed += 1;
-        }
-        true
-    }
-
-    fn row(&self, pending: &Pending, question_id: &str, verdict: Verdict) -> JudgementRow {
-        let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        JudgementRow {
-            configuration_id: self.work.configuration_id.to_owned(),
-            key: pending.key.clone(),
-            vote: 0,
-            question_id: question_id.to_owned(),
-            scores: serde_json::json!(verdict.scores).to_string(),
-            explanations: serde_json::json!(verdict.explanations).to_string(),
-            answered_model: verdict.model,
-            prompt_tokens: tokens(verdict.usage.prompt_tokens),
-            cached_tokens: tokens(verdict.usage.cached_tokens),
-            completion_tokens: tokens(verdict.usage.completion_tokens),
-            cost_usd: self.evaluation.judges.cost_usd(verdict.usage),
-            created_at_ms: self.evaluation.clock.now_ms(),
-        }
-    }
-
-    /// Stores what is new. Judgements are paid for and stay even if the lease was lost; the rest does not.
-    async fn flush(&mut self) -> Result<(), WorkError> {
-        let unsaved = std::mem::take(&mut self.unsaved);
-        let (spend, rows) =
-            (self.spend(&unsaved), unsaved.into_iter().map(|(_, row)| row).collect::<Vec<_>>());
-        let outcomes = self.outcomes.to_vec();
-        let (lease, progress) = (self.work.lease.clone(), self.progress);
-        let configuration_id = self.work.configuration_id.to_owned();
-        let held: Result<bool, StoreError> = self
-            .evaluation
-            .store
-            .write(move |connection| {
-                judgements::insert_judgements(connection, rows)?;
-                for row in &spend {
-                    judgements::add_spend(connection, row)?;
-                }
-                let held = confirm_lease(connection, &lease)?;
-                if held {
-                    scores::save_outcomes(connection, &lease.name, &configuration_id, &outcomes)?;
-                    submissions::update_progress(connection, &lease.name, progress)?;
-                }
-                Ok(held)
-            })
-            .await;
-        if held? { Ok(()) } else { Err(WorkError::LeaseLost) }
-    }
-
-    fn spend(&self, unsaved: &[(Rubric, JudgementRow)]) -> Vec<SpendRow> {
-        let mut spend = Vec::new();
-        for rubric in Rubric::ALL {
-            let of_rubric = unsaved.iter().filter(|(other, _)| other == rubric).map(|(_, row)| row);
-            let mut sum = SpendRow {
-                day: instant::day(self.evaluation.clock.now_ms()),
-                configuration_id: self.work.configuration_id.to_owned(),
-                rubric: rubric.to_string(),
-                team_id: self.work.submission.team_id.clone(),
-                calls: 0,
-                prompt_tokens: 0,
-                cached_tokens: 0,
-                completion_tokens: 0,
-                cost_usd: 0.0,
-            };
-            for row in of_rubric {
-                sum.calls += 1;
-                sum.prompt_tokens += row.prompt_tokens;
-                sum.cached_tokens += row.cached_tokens;
-                sum.completion_tokens += row.completion_tokens;
-                sum.cost_usd += row.cost_usd;
-            }
-            if sum.calls > 0 {
-                spend.push(sum);
-            }
-        }
-        spend
-    }
-}
-
-/// What the ledger keeps of the judge's reason.
-fn failure_reason(reason: ItemReason) -> FailureReason {
-    match reason {
-        ItemReason::Malformed => FailureReason::Malformed,
-        ItemReason::Length => FailureReason::Truncated,
-        ItemReason::Refusal => FailureReason::Refused,
-        ItemReason::ContentFilter => FailureReason::ContentFilter,
-        ItemReason::ContextTooLong => FailureReason::TooLong,
-        ItemReason::BadRequest => FailureReason::Rejected,
-    }
 }

@@ -4,12 +4,14 @@ pub mod board_query;
 pub mod boards;
 pub mod catalogue;
 pub mod grading;
+pub mod holding;
 pub mod intake;
 pub mod judges;
 pub mod judging;
 pub mod lifecycle;
 pub mod quota;
 pub mod standing;
+mod verdicts;
 pub mod work;
 
 use std::sync::Arc;

@@ -1,32 +1,26 @@
-//! One piece of a worker's work: a submission is claimed, graded or judged for a slice, and given back. Knows nothing
-//! of threads and signals.
+//! One piece of a worker's work: a submission is graded or judged for a slice, and given back. Knows nothing of threads
+//! and signals.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 
 use crate::domain::outcome::Outcome;
 use crate::domain::submission::{PausedFor, SubmissionState};
 use crate::scoring::columns::{ScoringError, score_columns};
-use crate::store::leases::{self, Lease, claim_lease, confirm_lease, release_lease, renew_lease};
+use crate::store::leases::{Lease, release_lease};
 use crate::store::scores::{self, Score};
 use crate::store::submissions::{self, Progress, Submission};
-use crate::store::{DbConnection, StoreError, bump_board_revision};
+use crate::store::{StoreError, bump_board_revision};
 
 use super::Evaluation;
 use super::catalogue::GradingRelease;
 use super::grading::grade;
+use super::holding::{claim, fenced, heartbeat};
 use super::intake::{deliver, unpack};
 use super::judges::JudgesError;
 use super::judging::{SliceEnd, Work, judge_slice};
 use super::lifecycle::refund;
-
-/// How long a claim stands without a heartbeat.
-pub const LEASE_TTL_MS: i64 = 15_000;
-
-/// How often a claim is prolonged.
-const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// Claims without any progress after which a submission is parked as `failed`.
 const MAX_ATTEMPTS: i32 = 10;
@@ -68,22 +62,10 @@ pub async fn work(
     id: &str,
     stopping: &mut watch::Receiver<bool>,
 ) -> Result<(), WorkError> {
-    let (name, claimant, now_ms) = (id.to_owned(), owner.to_owned(), evaluation.clock.now_ms());
-    let claimed: Result<Option<(Lease, Submission)>, StoreError> = evaluation
-        .store
-        .write(move |connection| {
-            let Some(submission) = submissions::find_submission(connection, &name)? else { return Ok(None) };
-            if submission.state.is_final() {
-                return Ok(None);
-            }
-            let lease = claim_lease(connection, &name, &claimant, now_ms, LEASE_TTL_MS)?;
-            Ok(lease.map(|lease| (lease, submission)))
-        })
-        .await;
-    let Some((lease, submission)) = claimed? else { return Ok(()) };
+    let Some((lease, submission)) = claim(evaluation, owner, id).await? else { return Ok(()) };
     tokio::select! {
         done = claimed_work(evaluation, &lease, submission, stopping) => done,
-        lost = heartbeat(evaluation, &lease) => Err(lost),
+        never = heartbeat(evaluation, &lease) => match never {},
     }
 }
 
@@ -138,12 +120,17 @@ async fn slice(
             Ok("done")
         }
         SliceEnd::Yielded => {
-            put_back(evaluation, lease, None).await?;
+            put_back(evaluation, lease, None, 0).await?;
             deliver(evaluation, submission.metadata.split, &submission.id).await;
             Ok("requeued")
         }
+        SliceEnd::Elsewhere => {
+            // The reconciler delivers it in a while.
+            put_back(evaluation, lease, None, 0).await?;
+            Ok("requeued")
+        }
         SliceEnd::Paused(paused_for) => {
-            put_back(evaluation, lease, Some(paused_for)).await?;
+            put_back(evaluation, lease, Some(paused_for), PAUSE_MS).await?;
             Ok("requeued")
         }
     }
@@ -240,16 +227,16 @@ async fn finish(
     Ok(())
 }
 
-/// Gives a submission back to the queue, or lets it rest while the judge is out of reach.
+/// Gives a submission back, to be taken up again after a rest.
 async fn put_back(
     evaluation: &Evaluation,
     lease: &Lease,
     paused_for: Option<PausedFor>,
+    rest_ms: i64,
 ) -> Result<(), WorkError> {
     let held = lease.clone();
     fenced(evaluation, lease, move |connection, id, now_ms| {
-        let not_before_ms = paused_for.map_or(0, |_| now_ms + PAUSE_MS);
-        submissions::update_pause(connection, id, paused_for, not_before_ms)?;
+        submissions::update_pause(connection, id, paused_for, now_ms + rest_ms)?;
         release_lease(connection, &held)?;
         Ok(true)
     })
@@ -276,40 +263,6 @@ async fn park(evaluation: &Evaluation, lease: &Lease, submission: &Submission) -
     Ok(())
 }
 
-/// Runs `change` in a transaction that only the holder of the lease gets through. `change` says whether the submission
-/// was in a state that it may leave; if not, it was cancelled and nothing is stored.
-async fn fenced<F>(evaluation: &Evaluation, lease: &Lease, change: F) -> Result<(), WorkError>
-where
-    F: FnOnce(&mut DbConnection, &str, i64) -> Result<bool, StoreError> + Send + 'static,
-{
-    let (lease, now_ms) = (lease.clone(), evaluation.clock.now_ms());
-    evaluation
-        .store
-        .write(move |connection| {
-            let held = confirm_lease(connection, &lease)?;
-            if held && change(connection, &lease.name, now_ms)? { Ok(()) } else { Err(WorkError::LeaseLost) }
-        })
-        .await
-}
-
-/// Prolongs the lease until that fails; never returns otherwise.
-async fn heartbeat(evaluation: &Evaluation, lease: &Lease) -> WorkError {
-    loop {
-        tokio::time::sleep(HEARTBEAT).await;
-        let (held, now_ms) = (lease.clone(), evaluation.clock.now_ms());
-        let renewed: Result<bool, StoreError> = evaluation
-            .store
-            .write(move |connection| renew_lease(connection, &held, now_ms, LEASE_TTL_MS))
-            .await;
-        match renewed {
-            Ok(true) => {}
-            Ok(false) => return WorkError::LeaseLost,
-            // Until the lease has lapsed another heartbeat may get through; the fence decides.
-            Err(error) => tracing::warn!(submission = lease.name, %error, "a heartbeat failed"),
-        }
-    }
-}
-
 fn columns(release: &GradingRelease, outcomes: &[Outcome]) -> Result<Vec<Score>, ScoringError> {
     let scored = score_columns(&release.release.content_sha256, &release.facts, outcomes)?;
     let score = scored.into_iter().map(|score| Score {
@@ -331,31 +284,4 @@ pub(super) fn count_end(evaluation: &Evaluation, submission: &Submission, state:
 
 fn count(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
-}
-
-/// Pushes what waits and is neither held nor queued, if this process is the reconciler; says how many were pushed.
-///
-/// # Errors
-/// When the database fails.
-pub async fn reconcile(evaluation: &Evaluation, owner: &str) -> Result<usize, StoreError> {
-    let (claimant, now_ms) = (owner.to_owned(), evaluation.clock.now_ms());
-    let lost: Result<Vec<(String, String)>, StoreError> = evaluation
-        .store
-        .write(move |connection| {
-            let Some(lease) = claim_lease(connection, leases::RECONCILER, &claimant, now_ms, LEASE_TTL_MS)?
-            else {
-                return Ok(Vec::new());
-            };
-            let lost = leases::load_unleased(connection, now_ms)?;
-            release_lease(connection, &lease)?;
-            Ok(lost)
-        })
-        .await;
-    let lost = lost?;
-    for (id, split) in &lost {
-        if let Ok(split) = split.parse() {
-            deliver(evaluation, split, id).await;
-        }
-    }
-    Ok(lost.len())
 }

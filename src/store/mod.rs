@@ -1,6 +1,7 @@
 //! The ledger on SQLite or PostgreSQL: the only room that knows SQL. Functions take a connection, so that a use case
 //! composes several of them in one transaction; they know no rules beyond the tables'.
 
+pub mod claims;
 pub mod configurations;
 mod connection;
 pub mod idempotency;

@@ -201,6 +201,15 @@ diesel::table! {
 }
 
 diesel::table! {
+    judge_claims (configuration_id, key) {
+        configuration_id -> Text,
+        key -> Text,
+        submission_id -> Text,
+        epoch -> BigInt,
+    }
+}
+
+diesel::table! {
     judge_spend (day, configuration_id, rubric, team_id) {
         day -> Text,
         configuration_id -> Text,
@@ -262,6 +271,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     idempotency_keys,
     quota_ledger,
     judgements,
+    judge_claims,
     judge_spend,
     outcomes,
     scores,

@@ -200,6 +200,16 @@ CREATE TABLE judgements (
     PRIMARY KEY (configuration_id, key, vote)
 );
 
+-- Which submission asks the judge under a key now; good as long as its lease of that epoch is.
+CREATE TABLE judge_claims (
+    configuration_id TEXT NOT NULL REFERENCES judge_configurations (id),
+    key TEXT NOT NULL,
+    submission_id TEXT NOT NULL REFERENCES submissions (id),
+    epoch BIGINT NOT NULL,
+    PRIMARY KEY (configuration_id, key)
+);
+CREATE INDEX judge_claims_submission ON judge_claims (submission_id);
+
 CREATE TABLE judge_spend (
     day TEXT NOT NULL,
     configuration_id TEXT NOT NULL REFERENCES judge_configurations (id),

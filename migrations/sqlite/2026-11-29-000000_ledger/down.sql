@@ -2,6 +2,7 @@ DROP TABLE audit_log;
 DROP TABLE scores;
 DROP TABLE outcomes;
 DROP TABLE judge_spend;
+DROP TABLE judge_claims;
 DROP TABLE judgements;
 DROP TABLE quota_ledger;
 DROP TABLE idempotency_keys;
