@@ -184,6 +184,22 @@ async fn what_a_killed_worker_held_is_taken_up_at_once_when_it_starts_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_same_answers_in_the_hands_of_two_workers_are_judged_once() {
+    let (judge, ground, team, expected) = prepared("strong_model.jsonl", None).await;
+    judge.set_latency_ms(100);
+    let Some((server, _workers)) = three_processes(&ground, &judge.flags(AT_ONCE)) else { return };
+    let mut ids = Vec::new();
+    for name in ["Reef-8B", "Reef-9B", "Reef-10B", "Reef-11B"] {
+        ids.push(server.submit(&team, &metadata(name), predictions("strong_model.jsonl")).await);
+    }
+    for id in ids {
+        let submission = server.ended(&team, &id).await;
+        assert_eq!((&submission["state"], &submission["scores"]), (&"scored".into(), &expected));
+    }
+    assert_eq!((judge.calls(), judge.repeated()), (48, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_flush_and_a_loss_of_redis_in_mid_run_change_nothing() {
     if !Ground::new().is_shared() {
         return;
@@ -216,7 +232,8 @@ async fn a_flush_and_a_loss_of_redis_in_mid_run_change_nothing() {
 fn processes_that_start_at_once_on_a_fresh_database_migrate_it_once() {
     for _ in 0..5 {
         let ground = Ground::new();
-        let processes: Vec<_> = (0..6).map(|_| secchi("migrate", &ground).stdout(Stdio::null()).spawn().unwrap()).collect();
+        let processes: Vec<_> =
+            (0..6).map(|_| secchi("migrate", &ground).stdout(Stdio::null()).spawn().unwrap()).collect();
         for mut process in processes {
             assert!(process.wait().unwrap().success());
         }

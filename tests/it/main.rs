@@ -8,6 +8,7 @@ mod board;
 mod broken;
 mod commands;
 mod crash;
+<<<<<<< HEAD
 mod formats;
 mod full;
 mod grading;
@@ -15,6 +16,10 @@ mod intake;
 mod metadata;
 mod migrations;
 mod operations;
+=======
+mod fences;
+mod judging;
+>>>>>>> beda2d6 (Judge with given integers, faults, outages, takeovers and cancellations)
 mod process;
 mod program;
 mod quota;
