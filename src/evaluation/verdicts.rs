@@ -31,6 +31,9 @@ pub(super) struct Pending {
     pub(super) answer: String,
 }
 
+/// Scores that stand, by the key of their judgement.
+type Standing = HashMap<String, [u8; 3]>;
+
 /// What came of the call about one pending answer.
 pub(super) type Judged = (Pending, Result<Verdict, Failure>);
 
@@ -70,7 +73,7 @@ impl<'a> Ledger<'a> {
     pub(super) async fn reuse(&mut self, pending: Vec<Pending>) -> Result<Vec<Pending>, WorkError> {
         let keys: Vec<String> = pending.iter().map(|pending| pending.key.clone()).collect();
         let configuration_id = self.work.configuration_id.to_owned();
-        let standing: Result<HashMap<String, [u8; 3]>, StoreError> = self
+        let standing: Result<Standing, StoreError> = self
             .evaluation
             .store
             .read(move |connection| judgements::load_judged(connection, &configuration_id, &keys))
@@ -84,7 +87,7 @@ impl<'a> Ledger<'a> {
         let keys: Vec<String> = pending.iter().map(|pending| pending.key.clone()).collect();
         let (configuration_id, lease) = (self.work.configuration_id.to_owned(), self.work.lease.clone());
         let now_ms = self.evaluation.clock.now_ms();
-        let claimed: Result<(HashSet<String>, HashMap<String, [u8; 3]>), StoreError> = self
+        let claimed: Result<(HashSet<String>, Standing), StoreError> = self
             .evaluation
             .store
             .write(move |connection| {
@@ -101,7 +104,7 @@ impl<'a> Ledger<'a> {
     async fn take_over(
         &mut self,
         pending: Vec<Pending>,
-        standing: &HashMap<String, [u8; 3]>,
+        standing: &Standing,
     ) -> Result<Vec<Pending>, WorkError> {
         let mut left = Vec::with_capacity(pending.len());
         for pending in pending {

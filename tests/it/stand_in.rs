@@ -1,18 +1,14 @@
 //! A judge behind HTTP for tests: OpenAI-compatible, with scores that follow from the message alone. It counts what it
-//! is asked and can be made slow or faulty.
+//! is asked and can be made slow.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpResponse, HttpServer, web};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
-
-/// Says, from the user message, whether a call gets HTTP 500 instead of a verdict.
-pub type Fault = Box<dyn Fn(&str) -> bool + Send + Sync>;
 
 #[derive(Default)]
 struct Book {
@@ -20,14 +16,12 @@ struct Book {
     calls: Mutex<HashMap<String, usize>>,
     answered: AtomicU64,
     latency_ms: AtomicU64,
-    fault: Mutex<Option<Fault>>,
 }
 
 /// A running stand-in.
 pub struct StandIn {
     pub base_url: String,
     book: Arc<Book>,
-    handle: ServerHandle,
 }
 
 impl StandIn {
@@ -42,10 +36,9 @@ impl StandIn {
         });
         let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", server.addrs()[0]);
-        let server = server.run();
-        let handle = server.handle();
-        tokio::spawn(server);
-        StandIn { base_url, book, handle }
+        // It ends with the test's runtime.
+        tokio::spawn(server.run());
+        StandIn { base_url, book }
     }
 
     /// Flags that make a server ask here, so many calls at once.
@@ -60,10 +53,6 @@ impl StandIn {
 
     pub fn set_latency_ms(&self, latency_ms: u64) {
         self.book.latency_ms.store(latency_ms, Ordering::SeqCst);
-    }
-
-    pub fn set_fault(&self, fault: Option<Fault>) {
-        *self.book.fault.lock().unwrap() = fault;
     }
 
     /// Starts counting anew.
@@ -86,10 +75,6 @@ impl StandIn {
     pub fn answered(&self) -> usize {
         usize::try_from(self.book.answered.load(Ordering::SeqCst)).unwrap()
     }
-
-    pub async fn stop(self) {
-        self.handle.stop(false).await;
-    }
 }
 
 async fn complete(book: web::Data<Book>, request: web::Json<Value>) -> HttpResponse {
@@ -97,10 +82,6 @@ async fn complete(book: web::Data<Book>, request: web::Json<Value>) -> HttpRespo
     let message = without_fence(user);
     *book.calls.lock().unwrap().entry(message.clone()).or_default() += 1;
     tokio::time::sleep(Duration::from_millis(book.latency_ms.load(Ordering::SeqCst))).await;
-    let faulty = book.fault.lock().unwrap().as_ref().is_some_and(|fault| fault(user));
-    if faulty {
-        return HttpResponse::InternalServerError().json(json!({"error": {"message": "out of order"}}));
-    }
     let schema = &request["response_format"]["json_schema"]["schema"]["properties"];
     let scores: Map<String, Value> = schema
         .as_object()
