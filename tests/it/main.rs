@@ -8,18 +8,15 @@ mod board;
 mod broken;
 mod commands;
 mod crash;
-<<<<<<< HEAD
+mod fences;
 mod formats;
 mod full;
 mod grading;
 mod intake;
+mod judging;
 mod metadata;
 mod migrations;
 mod operations;
-=======
-mod fences;
-mod judging;
->>>>>>> beda2d6 (Judge with given integers, faults, outages, takeovers and cancellations)
 mod process;
 mod program;
 mod quota;

@@ -105,7 +105,6 @@ pub struct Options {
 
 /// A team and its key.
 pub struct TestTeam {
-    pub id: String,
     pub slug: String,
     pub key: String,
 }
@@ -186,7 +185,7 @@ impl Secchi {
         let new = NewTeam { slug: slug.into(), name: slug.into(), email: None, role };
         let store = &self.running.evaluation.store;
         let (team, key) = accounts::create_team(store, new, self.clock.now_ms()).await.unwrap();
-        TestTeam { id: team.id, slug: team.slug, key }
+        TestTeam { slug: team.slug, key }
     }
 
     /// Works off everything that waits.
