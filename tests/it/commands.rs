@@ -318,8 +318,7 @@ async fn a_running_server_sees_at_once_what_a_command_did() {
     let rotated = run(&["team", "rotate-key", "ocean-lab", "--json"]).json();
     assert_eq!(secchi.get("/api/v1/me", Some(&key)).await.status(), 401);
     let key = rotated["api_key"].as_str().unwrap().to_owned();
-    let team =
-        crate::support::TestTeam { id: made["id"].as_str().unwrap().into(), slug: "ocean-lab".into(), key };
+    let team = crate::support::TestTeam { slug: "ocean-lab".into(), key };
     secchi.scored(&team, &metadata("Reef-8B"), "random.jsonl").await;
     assert_eq!(secchi.get_json("/api/v1/leaderboard", None).await["rows"].as_array().unwrap().len(), 1);
 
