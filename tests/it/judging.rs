@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use secchi::clock::Clock;
 use secchi::domain::question::Rubric;
 use secchi::judge::{Failure, Item, ItemReason, PauseCause, ScriptedJudge, Verdict};
 
@@ -301,14 +302,18 @@ async fn settings_that_differ_from_the_current_configuration_change_nothing() {
 async fn a_small_submission_is_not_behind_large_ones() {
     const VIDEOS: usize = 150;
     let order = Arc::new(Mutex::new(Vec::new()));
+    let clock: Arc<OnceLock<Clock>> = Arc::default();
     let (_, options) = judged_by({
-        let order = order.clone();
+        let (order, clock) = (order.clone(), clock.clone());
         move |item| {
+            // Calls take time, and the queue goes by it.
+            clock.get().unwrap().advance_ms(1);
             order.lock().unwrap().push(item.answer.to_owned());
             Ok(ScriptedJudge::verdict([1, 1, 1]))
         }
     });
     let secchi = Secchi::with(options).await;
+    clock.set(secchi.clock.clone()).unwrap();
     let (release, ids) = large_release(VIDEOS);
     secchi.import_as("large", secchi::domain::question::Split::Test, release.as_bytes()).await;
     let team = secchi.team("ocean-lab").await;
