@@ -1,4 +1,4 @@
-//! The command line as its users meet it: the real program, its help, its settings and its exit codes.
+//! The command line as its users meet it: the real program, its help and its exit codes.
 
 use std::path::Path;
 
@@ -9,14 +9,11 @@ use secchi::domain::question::Split;
 use crate::program::{Ended, run, run_on, secchi as program};
 use crate::support::{Ground, Options, Secchi, metadata, sample};
 
-/// A text that must be printed nowhere.
-const SECRET: &str = "hush-hush-hush-hush-hush-hush-hush-hush";
-
 /// Commands whose help shows how they are used.
 const WITH_EXAMPLE: [&str; 5] = ["serve", "worker", "dataset import", "team create", "submit"];
 
 /// Every command, as words, found by reading the help.
-fn commands(folder: &Path) -> Vec<Vec<String>> {
+pub fn commands(folder: &Path) -> Vec<Vec<String>> {
     let mut found: Vec<Vec<String>> = vec![Vec::new()];
     let mut at = 0;
     while at < found.len() {
@@ -35,7 +32,7 @@ fn commands(folder: &Path) -> Vec<Vec<String>> {
     found
 }
 
-fn help(folder: &Path, command: &[String], environment: &[(&str, &str)]) -> Ended {
+pub fn help(folder: &Path, command: &[String], environment: &[(&str, &str)]) -> Ended {
     let mut arguments: Vec<&str> = command.iter().map(String::as_str).collect();
     arguments.push("--help");
     run(program(folder, &arguments).envs(environment.iter().copied()))
@@ -81,133 +78,6 @@ fn every_command_explains_itself() {
     }
     let version = run(&mut program(folder.path(), &["--version"])).stdout();
     assert_eq!(version, format!("secchi {}\n", env!("CARGO_PKG_VERSION")));
-}
-
-#[test]
-fn help_lists_every_setting_with_its_default() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = help(folder.path(), &["serve".to_owned()], &[]).stdout();
-    let settings = [
-        ("SECCHI_DATABASE_URL", "sqlite://data/secchi.db"),
-        ("SECCHI_REDIS_URL", ""),
-        ("SECCHI_LISTEN", "127.0.0.1:8080"),
-        ("SECCHI_METRICS_LISTEN", "127.0.0.1:9464"),
-        ("SECCHI_PUBLIC_URL", "the listen address"),
-        ("SECCHI_TRUSTED_PROXIES", ""),
-        ("SECCHI_JWT_SECRET", "made once"),
-        ("SECCHI_DATA_DIR", "./data"),
-        ("SECCHI_JUDGE_BASE_URL", ""),
-        ("SECCHI_JUDGE_MODEL", "gpt-5.5"),
-        ("SECCHI_JUDGE_API_KEY", ""),
-        ("SECCHI_JUDGE_MAX_CONCURRENCY", "16"),
-        ("SECCHI_JUDGE_TIMEOUT_S", "60"),
-        ("SECCHI_JUDGE_PRICE_IN", "0"),
-        ("SECCHI_JUDGE_PRICE_OUT", "0"),
-        ("SECCHI_PROMPTS_DIR", ""),
-        ("SECCHI_QUOTA_PER_DAY", "5"),
-        ("SECCHI_QUOTA_TOTAL", "20"),
-        ("SECCHI_QUOTA_VAL_PER_DAY", "20"),
-        ("SECCHI_HTTP_RATE_PER_MINUTE", "600"),
-        ("SECCHI_MAX_UPLOAD_BYTES", "67108864"),
-    ];
-    for (variable, default) in settings {
-        assert!(text.contains(&format!("[env: {variable}")), "{variable} in {text}");
-        assert!(default.is_empty() || text.contains(default), "{variable}: {default} in {text}");
-    }
-}
-
-#[test]
-fn no_secret_is_printed_wherever_it_is_set() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = format!("postgres://secchi:{SECRET}@127.0.0.1:1/secchi");
-    let redis = format!("redis://:{SECRET}@127.0.0.1:1/");
-    let settings = [
-        ("DATABASE_URL", database.as_str()),
-        ("REDIS_URL", redis.as_str()),
-        ("JWT_SECRET", SECRET),
-        ("JUDGE_API_KEY", SECRET),
-        ("API_KEY", SECRET),
-    ];
-    let variables: Vec<String> = settings.iter().map(|(name, _)| format!("SECCHI_{name}")).collect();
-    let environment: Vec<(&str, &str)> =
-        variables.iter().map(String::as_str).zip(settings.iter().map(|(_, value)| *value)).collect();
-    let quiet = |what: &str, ended: &Ended| {
-        let printed = format!("{}{}", ended.stdout, ended.stderr);
-        assert!(!printed.contains("hush"), "{what}: {printed}");
-    };
-    let commands = commands(folder.path());
-    for command in &commands {
-        quiet("the environment", &help(folder.path(), command, &environment));
-    }
-    // What cannot be reached or is no setting is named without its secret part.
-    for arguments in [
-        vec!["serve"],
-        vec!["team", "list"],
-        vec!["status"],
-        vec!["serve", "--database-url", "sqlite:memory"],
-    ] {
-        let ended = run(program(folder.path(), &arguments).envs(environment.iter().copied()));
-        assert_eq!(ended.code, Some(1), "{ended:?}");
-        quiet("a failing command", &ended);
-    }
-    let wrong = format!("mysql://root:{SECRET}@db/secchi");
-    quiet("a wrong address", &run(&mut program(folder.path(), &["migrate", "--database-url", &wrong])));
-    let file: String =
-        settings.iter().map(|(name, value)| format!("{} = \"{value}\"\n", name.to_lowercase())).collect();
-    std::fs::write(folder.path().join("secchi.toml"), file).unwrap();
-    for command in &commands {
-        let ended = help(folder.path(), command, &[]);
-        quiet("the file", &ended);
-        assert_eq!(ended.code, Some(0));
-    }
-    std::fs::write(folder.path().join("secchi.toml"), format!("jwt_secret = [\"{SECRET}\", 7]\n")).unwrap();
-    quiet("a faulty file", &run(&mut program(folder.path(), &["serve"])));
-    std::fs::write(folder.path().join("secchi.toml"), format!("jwt_secret = \"{SECRET}\n")).unwrap();
-    quiet("a broken file", &run(&mut program(folder.path(), &["serve"])));
-}
-
-#[test]
-fn a_flag_beats_the_environment_which_beats_the_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let place = |name: &str| format!("sqlite://{}", folder.path().join(name).display());
-    let made = |name: &str| folder.path().join(name).exists();
-    let migrate = |arguments: &[&str], environment: Option<&str>| {
-        let mut command = program(folder.path(), &[&["migrate"], arguments].concat());
-        command.envs(environment.map(|url| ("SECCHI_DATABASE_URL", url)));
-        run(&mut command).stdout()
-    };
-    migrate(&[], None);
-    assert!(made("data/secchi.db"), "the default");
-    std::fs::write(folder.path().join("secchi.toml"), format!("database_url = \"{}\"\n", place("file.db")))
-        .unwrap();
-    migrate(&[], None);
-    assert!(made("file.db") && !made("env.db"));
-    migrate(&[], Some(&place("env.db")));
-    assert!(made("env.db") && !made("flag.db"));
-    migrate(&["--database-url", &place("flag.db")], Some(&place("env2.db")));
-    assert!(made("flag.db") && !made("env2.db"));
-    let other = folder.path().join("other.toml");
-    std::fs::write(&other, format!("database_url = \"{}\"\n", place("other.db"))).unwrap();
-    migrate(&["--config", other.to_str().unwrap()], None);
-    assert!(made("other.db"));
-}
-
-#[test]
-fn what_is_wrong_with_the_file_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let refused = |text: &str, words: &[&str]| {
-        std::fs::write(folder.path().join("secchi.toml"), text).unwrap();
-        let ended = run(&mut program(folder.path(), &["team", "list"]));
-        assert_eq!(ended.code, Some(1), "{ended:?}");
-        for word in words {
-            assert!(ended.stderr.contains(word), "{word}: {ended:?}");
-        }
-    };
-    refused("lisen = \"127.0.0.1:1\"\n", &["secchi.toml", "`lisen`", "no setting"]);
-    refused("[judge]\nmodel = \"x\"\n", &["`judge`"]);
-    refused("listen = \n", &["secchi.toml", "line 1"]);
-    let ended = run(&mut program(folder.path(), &["team", "list", "--config", "none.toml"]));
-    assert!(ended.code == Some(1) && ended.stderr.contains("none.toml"), "{ended:?}");
 }
 
 #[test]
