@@ -45,7 +45,7 @@ const HOMES: [(&str, &[&str]); 19] = [
     ("ffmpeg_next", &["video"]),
     ("clap", &["config", "cli"]),
     ("toml", &["config"]),
-    ("indicatif", &["cli"]),
+    ("indicatif", &["cli", "benchmark"]),
     ("comfy_table", &["cli"]),
 ];
 

@@ -223,6 +223,10 @@ async fn an_id_that_is_none_is_not_found() {
             }
         }
     }
+    for key in ids {
+        let response = secchi.get(&format!("/api/v1/videos/{key}"), Some(&team.key)).await;
+        assert_eq!(response.status(), 404, "{key}");
+    }
     for split in ["train", "Test", "%00", "%FF", &long] {
         let response = secchi.get(&format!("/api/v1/splits/{split}/questions"), Some(&team.key)).await;
         assert_eq!(response.status(), 404, "{split}");
