@@ -135,7 +135,6 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
         limiter: HttpLimiter::new(http.http_rate_per_minute),
         trusted_proxies: http.trusted_proxies,
         boards: boards.clone(),
-        intake_turns: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
         evaluation: evaluation.clone(),
     });
     let pages = web::Data::new(pages::Pages { evaluation: evaluation.clone(), boards });
@@ -203,6 +202,7 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         judges,
         quota: process.quota,
         max_upload_bytes: process.max_upload_bytes,
+        reading_turns: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
     });
     let (server, metrics_address) = metrics_server(process.metrics_listen, evaluation.clone(), of_server)?;
     // While the address is held nobody else has the name, and its leases are those of a predecessor that is gone.

@@ -70,7 +70,8 @@ fn read_and_grade(scaled: &Scaled) {
         milliseconds(parse),
         work.as_secs_f64() / parse.as_secs_f64()
     );
-    let faulty: Vec<u8> = scaled.jsonl.iter().map(|byte| if *byte == b'{' { b'(' } else { *byte }).collect();
+    // An id of no question in every line.
+    let faulty = String::from_utf8(scaled.jsonl.clone()).unwrap().replace("--q", "--x").into_bytes();
     let started = Instant::now();
     let refused = read(faulty.as_slice(), &scaled.index, &limits).is_err();
     println!(
@@ -104,10 +105,15 @@ fn served(scaled: &Scaled) {
         rebuilt_boards(scaled).await;
         let server = Server::start(scaled).await;
         println!("memory idle         {:8.1} MiB  (below 60)", server.resident("VmRSS") / MIB);
-        accepted_files(&server, scaled).await;
+        server.submit(scaled.jsonl.clone()).await;
         server.wait_until_scored().await;
-        println!("memory peak         {:8.1} MiB  (below 300)", server.resident("VmHWM") / MIB);
+        println!("memory peak         {:8.1} MiB  one full run (below 300)", server.resident("VmHWM") / MIB);
         board_requests(&server).await;
+        accepted_files(&server, scaled).await;
+        println!(
+            "memory peak         {:8.1} MiB  with all of these uploads (below 300)",
+            server.resident("VmHWM") / MIB
+        );
     });
 }
 

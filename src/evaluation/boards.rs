@@ -43,8 +43,9 @@ pub struct Rendered {
 impl Rendered {
     /// Whether an `If-None-Match` header names this body.
     pub fn is_known(&self, if_none_match: &str) -> bool {
-        let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
-        if_none_match.trim() == "*" || if_none_match.split(',').any(|tag| opaque(tag) == opaque(&self.etag))
+        let opaque = self.etag.trim_start_matches("W/");
+        if_none_match.trim() == "*"
+            || if_none_match.split(',').any(|tag| tag.trim().trim_start_matches("W/") == opaque)
     }
 }
 
@@ -62,6 +63,27 @@ struct Kept {
     rendered: HashMap<(BoardQuery, BoardFormat), Rendered>,
 }
 
+impl Kept {
+    /// What is kept for these parameters, if the revision was read just now and nothing was written since.
+    fn fresh(&self, store: &Store, parameters: &(BoardQuery, BoardFormat)) -> Option<Rendered> {
+        let (at, writes) = self.checked?;
+        let fresh = at.elapsed() < REVISION_FRESH && writes == store.writes();
+        self.rendered.get(parameters).filter(|_| fresh).cloned()
+    }
+
+    /// What is kept of a revision that was read at this moment.
+    fn at(&mut self, revision: i64, checked: (Instant, u64)) -> &Kept {
+        if revision > self.revision {
+            self.rendered.clear();
+            self.revision = revision;
+        }
+        if revision == self.revision {
+            self.checked = Some(checked);
+        }
+        self
+    }
+}
+
 impl Boards {
     /// The board for `query`, built anew if something changed, and written by `render`.
     ///
@@ -74,27 +96,14 @@ impl Boards {
         format: BoardFormat,
         render: fn(&Leaderboard) -> Vec<u8>,
     ) -> Result<Rendered, StoreError> {
-        let fresh = {
-            let kept = self.kept();
-            kept.checked.is_some_and(|(at, writes)| at.elapsed() < REVISION_FRESH && writes == store.writes())
-        };
-        if !fresh {
-            let asked = (Instant::now(), store.writes());
-            let revision = store.read(load_board_revision).await?;
-            let mut kept = self.kept();
-            if revision != kept.revision {
-                kept.rendered.clear();
-                kept.revision = revision;
-            }
-            kept.checked = Some(asked);
+        if let Some(rendered) = self.kept().fresh(store, &(query, format)) {
+            return Ok(rendered);
         }
-        let revision = {
-            let kept = self.kept();
-            if let Some(rendered) = kept.rendered.get(&(query, format)) {
-                return Ok(rendered.clone());
-            }
-            kept.revision
-        };
+        let asked = (Instant::now(), store.writes());
+        let revision = store.read(load_board_revision).await?;
+        if let Some(rendered) = self.kept().at(revision, asked).rendered.get(&(query, format)) {
+            return Ok(rendered.clone());
+        }
         let body: Result<Vec<u8>, StoreError> =
             store.snapshot(move |connection| Ok(render(&leaderboard(connection, &query)?))).await;
         let body = body?;

@@ -27,7 +27,7 @@ pub(super) async fn claim(
     let (name, claimant, now_ms) = (id.to_owned(), owner.to_owned(), evaluation.clock.now_ms());
     evaluation
         .store
-        .write(move |connection| {
+        .write_recoverable(move |connection| {
             let Some(lease) = claim_lease(connection, &name, &claimant, now_ms, LEASE_TTL_MS)? else {
                 return Ok(None);
             };
@@ -52,7 +52,7 @@ where
     let (lease, now_ms) = (lease.clone(), evaluation.clock.now_ms());
     evaluation
         .store
-        .write(move |connection| {
+        .write_recoverable(move |connection| {
             let held = confirm_lease(connection, &lease)?;
             if held && change(connection, &lease.name, now_ms)? { Ok(()) } else { Err(WorkError::LeaseLost) }
         })
@@ -66,7 +66,7 @@ pub(super) async fn heartbeat(evaluation: &Evaluation, lease: &Lease) -> Infalli
         let (held, now_ms) = (lease.clone(), evaluation.clock.now_ms());
         let renewed: Result<bool, StoreError> = evaluation
             .store
-            .write(move |connection| renew_lease(connection, &held, now_ms, LEASE_TTL_MS))
+            .write_recoverable(move |connection| renew_lease(connection, &held, now_ms, LEASE_TTL_MS))
             .await;
         match renewed {
             Ok(true) => {}
@@ -85,7 +85,7 @@ pub async fn reconcile(evaluation: &Evaluation, owner: &str) -> Result<usize, St
     let (claimant, now_ms) = (owner.to_owned(), evaluation.clock.now_ms());
     let lost: Result<Vec<(String, String)>, StoreError> = evaluation
         .store
-        .write(move |connection| {
+        .write_recoverable(move |connection| {
             let Some(lease) = claim_lease(connection, leases::RECONCILER, &claimant, now_ms, LEASE_TTL_MS)?
             else {
                 return Ok(Vec::new());

@@ -212,6 +212,8 @@ where
     let active = evaluation.catalogue.active(&evaluation.store, metadata.split).await?;
     let (release, index) = active.ok_or(IntakeError::NoRelease(metadata.split))?;
     let limits = Limits { max_bytes: evaluation.max_upload_bytes };
+    // Only closing the semaphore could refuse, and nothing closes it.
+    let _turn = evaluation.reading_turns.acquire().await;
     let predictions = tokio::task::spawn_blocking(move || read_file(file, &index, &limits))
         .await
         .map_err(StoreError::from)??;

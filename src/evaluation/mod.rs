@@ -16,6 +16,8 @@ pub mod work;
 
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
+
 use crate::clock::Clock;
 use crate::config::QuotaSettings;
 use crate::queue::Queue;
@@ -43,4 +45,6 @@ pub struct Evaluation {
     pub quota: QuotaSettings,
     /// Bytes of a prediction file, before and after decompression alike.
     pub max_upload_bytes: u64,
+    /// How many files may be read at once: each may hold a whole JSON document in memory.
+    pub reading_turns: Semaphore,
 }

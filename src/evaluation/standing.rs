@@ -187,7 +187,6 @@ fn published(standing: Vec<StandingRow>, query: &BoardQuery) -> Vec<StandingRow>
     let mut rows: Vec<StandingRow> = standing
         .into_iter()
         .rev()
-        .filter(|row| row.visibility != Visibility::Private && !row.withdrawn)
         .filter(|row| query.group.is_none_or(|group| group == group_of(row)))
         .filter(|row| query.all || seen.insert((row.team_id.clone(), row.model_name.clone())))
         .collect();

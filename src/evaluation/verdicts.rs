@@ -90,7 +90,7 @@ impl<'a> Ledger<'a> {
         let claimed: Result<(HashSet<String>, Standing), StoreError> = self
             .evaluation
             .store
-            .write(move |connection| {
+            .write_recoverable(move |connection| {
                 let own = claims::claim_keys(connection, &configuration_id, &lease, &keys, now_ms)?;
                 // Only now: whoever claimed a key before has stored its judgement by the time that the claim ends.
                 Ok((own, judgements::load_judged(connection, &configuration_id, &keys)?))
@@ -223,7 +223,10 @@ impl<'a> Ledger<'a> {
     /// Lets go of what was claimed and is not judged.
     pub(super) async fn release(&self) -> Result<(), StoreError> {
         let lease = self.work.lease.clone();
-        self.evaluation.store.write(move |connection| claims::release_keys(connection, &lease)).await
+        self.evaluation
+            .store
+            .write_recoverable(move |connection| claims::release_keys(connection, &lease))
+            .await
     }
 
     fn spend(&self, unsaved: &[(Rubric, JudgementRow)]) -> Vec<SpendRow> {

@@ -43,8 +43,8 @@ const DOCS_POLICY: HeaderValue = HeaderValue::from_static(
      connect-src 'self'; font-src 'self' data:; base-uri 'none'; frame-ancestors 'none'",
 );
 
-fn secure(headers: &mut HeaderMap, path: &str) {
-    let policy = if path.starts_with("/docs") { DOCS_POLICY } else { CONTENT_POLICY };
+fn secure(headers: &mut HeaderMap, is_docs: bool) {
+    let policy = if is_docs { DOCS_POLICY } else { CONTENT_POLICY };
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
@@ -77,8 +77,8 @@ pub async fn guard(
         }
         _ => next.call(request).await?.map_into_boxed_body(),
     };
-    let path = response.request().path().to_owned();
-    secure(response.headers_mut(), &path);
+    let is_docs = response.request().path().starts_with("/docs");
+    secure(response.headers_mut(), is_docs);
     note_limit(response.headers_mut(), &state, turn);
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         response.headers_mut().insert(REQUEST_ID, value);

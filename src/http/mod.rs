@@ -22,7 +22,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use actix_web::web;
-use tokio::sync::Semaphore;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::evaluation::Evaluation;
@@ -46,8 +45,6 @@ pub struct State {
     pub trusted_proxies: Vec<IpAddr>,
     /// Leaderboards as last built.
     pub boards: Arc<Boards>,
-    /// How many uploads may be read at once: each may hold a whole JSON document in memory.
-    pub intake_turns: Semaphore,
 }
 
 /// The state as handlers get it.
@@ -56,10 +53,11 @@ pub type Shared = web::Data<State>;
 /// Every route of the API, with its description.
 pub fn routes(config: &mut ServiceConfig<'_>) {
     config
+        // First: it is asked for most, and routes are tried in turn.
+        .service(leaderboard::find_leaderboard)
         .service(health::check_health)
         .service(health::check_readiness)
         .service(benchmark::find_benchmark)
-        .service(leaderboard::find_leaderboard)
         .service(entries::find_entry)
         .service(auth::create_token)
         .service(auth::find_me)

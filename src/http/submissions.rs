@@ -219,8 +219,6 @@ pub async fn create_submission(
 ) -> Answer<HttpResponse> {
     let evaluation = &state.evaluation;
     let upload = read_upload(&request, form, principal.team.id, evaluation.max_upload_bytes).await?;
-    // Only closing the semaphore could refuse, and nothing closes it.
-    let _turn = state.intake_turns.acquire().await;
     if query.dry_run == Some(true) {
         return Ok(HttpResponse::Ok().json(intake::dry_run(evaluation, upload).await?));
     }

@@ -18,9 +18,8 @@ const POSTGRES_MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/po
 /// Names the one lock in PostgreSQL under which processes that start together migrate one after the other.
 const MIGRATION_LOCK: i64 = 0x5ecc_0001;
 
-/// `synchronous=FULL` keeps what a 202 promised over a power cut.
 const SQLITE_SETTINGS: &str = "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; \
-     PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;";
+     PRAGMA foreign_keys = ON;";
 
 /// The two databases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +28,15 @@ pub enum Backend {
     Sqlite,
     /// A server.
     Postgres,
+}
+
+/// What a power cut may do to a transaction that was answered for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// Nothing.
+    Lasting,
+    /// Undo it, with all that came after it.
+    Recoverable,
 }
 
 /// A connection to either database.
@@ -162,4 +170,28 @@ pub(super) fn is_migrated(connection: &mut DbConnection) -> Result<bool> {
         DbConnection::Sqlite(inner) => inner.has_pending_migration(SQLITE_MIGRATIONS),
     };
     Ok(!pending.map_err(failed)?)
+}
+
+/// Prepares SQLite for the next transaction: there, durability is a property of the connection.
+pub(super) fn set_durability(connection: &mut DbConnection, durability: Durability) -> Result<()> {
+    if let DbConnection::Sqlite(inner) = connection {
+        inner.batch_execute(match durability {
+            Durability::Lasting => "PRAGMA synchronous = FULL",
+            Durability::Recoverable => "PRAGMA synchronous = NORMAL",
+        })?;
+    }
+    Ok(())
+}
+
+/// The first statement of a transaction that writes.
+pub(super) fn begin_writing(connection: &mut DbConnection, durability: Durability) -> Result<()> {
+    match connection {
+        // Takes the write lock before the first read; a transaction that has read cannot wait for it any more.
+        DbConnection::Sqlite(inner) => inner.batch_execute("DELETE FROM installation WHERE 0")?,
+        DbConnection::Postgres(inner) if durability == Durability::Recoverable => {
+            inner.batch_execute("SET LOCAL synchronous_commit = off")?;
+        }
+        DbConnection::Postgres(_) => {}
+    }
+    Ok(())
 }

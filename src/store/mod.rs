@@ -23,6 +23,7 @@ use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::r2d2;
 
+use connection::Durability;
 pub use connection::{Backend, DbConnection};
 use schema::{audit_log, installation};
 
@@ -160,7 +161,8 @@ impl Store {
         .await
     }
 
-    /// Runs `work` in one transaction that may write, on a thread where blocking is allowed.
+    /// Runs `work` in one transaction that may write and that a power cut does not undo, on a thread where blocking is
+    /// allowed.
     ///
     /// # Errors
     /// Those of `work`, after which nothing of the transaction stays, and those of [`Store::read`].
@@ -171,15 +173,35 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         let store = self.clone();
-        tokio::task::spawn_blocking(move || store.transaction(work)).await.map_err(StoreError::from)?
+        tokio::task::spawn_blocking(move || store.transact(Durability::Lasting, work))
+            .await
+            .map_err(StoreError::from)?
+    }
+
+    /// Like [`Store::write`], for what can be worked out again: a power cut may undo the last such transactions, whole
+    /// and in order, which saves waiting for the disk.
+    ///
+    /// # Errors
+    /// Those of [`Store::write`].
+    pub async fn write_recoverable<T, E, F>(&self, work: F) -> std::result::Result<T, E>
+    where
+        F: FnOnce(&mut DbConnection) -> std::result::Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let store = self.clone();
+        tokio::task::spawn_blocking(move || store.transact(Durability::Recoverable, work))
+            .await
+            .map_err(StoreError::from)?
     }
 
     fn connection(&self) -> Result<r2d2::PooledConnection<connection::Opener>> {
         self.pool.get().map_err(|error| StoreError::Connect(error.to_string()))
     }
 
-    fn transaction<T, E>(
+    fn transact<T, E>(
         &self,
+        durability: Durability,
         work: impl FnOnce(&mut DbConnection) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E>
     where
@@ -190,11 +212,9 @@ impl Store {
             Backend::Postgres => None,
         };
         let mut connection = self.connection()?;
+        connection::set_durability(&mut connection, durability)?;
         let outcome = transaction(&mut connection, |connection| {
-            if self.backend == Backend::Sqlite {
-                // Takes the write lock before the first read; a transaction that has read cannot wait for it any more.
-                connection.batch_execute("DELETE FROM installation WHERE 0").map_err(StoreError::from)?;
-            }
+            connection::begin_writing(connection, durability)?;
             work(connection)
         });
         self.writes.fetch_add(1, Ordering::SeqCst);

@@ -232,14 +232,10 @@ diesel::table! {
 }
 
 diesel::table! {
-    scores (submission_id, configuration_id, column_id) {
+    scores (submission_id, configuration_id) {
         submission_id -> Text,
         configuration_id -> Text,
-        column_id -> Text,
-        value -> Double,
-        ci_low -> Double,
-        ci_high -> Double,
-        n -> Integer,
+        by_column -> Text,
     }
 }
 

@@ -22,16 +22,19 @@ pub struct Score {
     pub n: i32,
 }
 
-#[derive(Insertable)]
-#[diesel(table_name = scores, treat_none_as_default_value = false)]
-struct ScoreRow<'a> {
-    submission_id: &'a str,
-    configuration_id: &'a str,
-    column_id: &'static str,
-    value: f64,
-    ci_low: f64,
-    ci_high: f64,
-    n: i32,
+/// A score as it lies in the JSON of a row.
+type Packed = (Column, f64, [f64; 2], i32);
+
+fn pack(scores: &[Score]) -> String {
+    let packed: Vec<Packed> =
+        scores.iter().map(|score| (score.column, score.value, score.ci95, score.n)).collect();
+    serde_json::json!(packed).to_string()
+}
+
+fn unpack(columns: &str) -> Result<Vec<Score>> {
+    let packed: Vec<Packed> = serde_json::from_str(columns)
+        .map_err(|_| StoreError::Unknown { what: "list of scores", value: columns.to_owned() })?;
+    Ok(packed.into_iter().map(|(column, value, ci95, n)| Score { column, value, ci95, n }).collect())
 }
 
 /// Replaces the outcomes of a submission.
@@ -77,30 +80,18 @@ pub fn save_scores(
     configuration_id: &str,
     columns: &[Score],
 ) -> Result<()> {
-    let standing = scores::table
-        .filter(scores::submission_id.eq(submission_id))
-        .filter(scores::configuration_id.eq(configuration_id));
-    diesel::delete(standing).execute(connection)?;
-    let rows: Vec<ScoreRow<'_>> = columns
-        .iter()
-        .map(|score| ScoreRow {
-            submission_id,
-            configuration_id,
-            column_id: score.column.as_str(),
-            value: score.value,
-            ci_low: score.ci95[0],
-            ci_high: score.ci95[1],
-            n: score.n,
-        })
-        .collect();
-    on_each!(connection, |inner| diesel::insert_into(scores::table).values(&rows).execute(inner))?;
+    let columns = pack(columns);
+    on_each!(connection, |inner| diesel::insert_into(scores::table)
+        .values((
+            scores::submission_id.eq(submission_id),
+            scores::configuration_id.eq(configuration_id),
+            scores::by_column.eq(&columns),
+        ))
+        .on_conflict((scores::submission_id, scores::configuration_id))
+        .do_update()
+        .set(scores::by_column.eq(&columns))
+        .execute(inner))?;
     Ok(())
-}
-
-type Row = (String, f64, f64, f64, i32);
-
-fn score((column, value, low, high, n): Row) -> Result<Score> {
-    Ok(Score { column: stored("column", &column, Column::parse)?, value, ci95: [low, high], n })
 }
 
 /// The scores of one submission under a configuration, in the benchmark's order.
@@ -109,17 +100,15 @@ pub fn load_scores(
     submission_id: &str,
     configuration_id: &str,
 ) -> Result<Vec<Score>> {
-    let rows: Vec<Row> = scores::table
-        .filter(scores::submission_id.eq(submission_id))
-        .filter(scores::configuration_id.eq(configuration_id))
-        .select((scores::column_id, scores::value, scores::ci_low, scores::ci_high, scores::n))
-        .load(connection)?;
-    let mut columns = rows.into_iter().map(score).collect::<Result<Vec<_>>>()?;
-    columns.sort_unstable_by_key(|score| score.column);
-    Ok(columns)
+    let columns: Option<String> = scores::table
+        .find((submission_id, configuration_id))
+        .select(scores::by_column)
+        .first(connection)
+        .optional()?;
+    columns.map_or_else(|| Ok(Vec::new()), |columns| unpack(&columns))
 }
 
-/// A scored submission of a release, with what a board must know of it.
+/// A published submission of a release, with what a board must know of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StandingRow {
     /// The submission's id.
@@ -136,29 +125,32 @@ pub struct StandingRow {
     pub access: Access,
     /// Billions of parameters.
     pub parameters_b: Option<f64>,
-    /// Who may see it.
+    /// Who may see it: not `private`.
     pub visibility: Visibility,
-    /// Whether it was withdrawn.
-    pub withdrawn: bool,
     /// When it was submitted.
     pub created_at_ms: i64,
     /// Its scores, in the benchmark's order.
     pub scores: Vec<Score>,
 }
 
-/// Every scored submission of a release under a configuration, published or not, oldest first.
+/// Every published submission of a release that is scored under a configuration, oldest first.
 pub fn load_standing(
     connection: &mut DbConnection,
     release_id: &str,
     configuration_id: &str,
 ) -> Result<Vec<StandingRow>> {
-    let of_board = submissions::release_id
-        .eq(release_id)
-        .and(submissions::configuration_id.eq(configuration_id))
-        .and(submissions::state.eq(SubmissionState::Scored.as_str()));
-    let heads = submissions::table
+    type Row = (String, String, String, String, Option<String>, String, Option<f64>, String, i64, String);
+    let same = scores::submission_id
+        .eq(submissions::id)
+        .and(scores::configuration_id.nullable().eq(submissions::configuration_id));
+    let rows: Vec<Row> = submissions::table
         .inner_join(teams::table.on(teams::id.eq(submissions::team_id)))
-        .filter(of_board)
+        .inner_join(scores::table.on(same))
+        .filter(submissions::release_id.eq(release_id))
+        .filter(submissions::configuration_id.eq(configuration_id))
+        .filter(submissions::state.eq(SubmissionState::Scored.as_str()))
+        .filter(submissions::visibility.ne(Visibility::Private.as_str()))
+        .filter(submissions::withdrawn_reason.is_null())
         .order((submissions::created_at_ms, submissions::id))
         .select((
             submissions::id,
@@ -169,41 +161,23 @@ pub fn load_standing(
             submissions::access,
             submissions::parameters_b,
             submissions::visibility,
-            submissions::withdrawn_reason.is_not_null(),
             submissions::created_at_ms,
-        ));
-    type Head = (String, String, String, String, Option<String>, String, Option<f64>, String, bool, i64);
-    let heads: Vec<Head> = heads.load(connection)?;
-    let shown = of_board.and(submissions::visibility.ne(Visibility::Private.as_str()));
-    let columns: Vec<(String, Row)> = scores::table
-        .inner_join(submissions::table.on(submissions::id.eq(scores::submission_id)))
-        .filter(shown.and(scores::configuration_id.eq(configuration_id)))
-        .select((
-            scores::submission_id,
-            (scores::column_id, scores::value, scores::ci_low, scores::ci_high, scores::n),
+            scores::by_column,
         ))
         .load(connection)?;
-    let mut by_submission = std::collections::HashMap::<String, Vec<Score>>::new();
-    for (id, row) in columns {
-        by_submission.entry(id).or_default().push(score(row)?);
-    }
-    heads
-        .into_iter()
-        .map(|head| {
-            let mut scores = by_submission.remove(&head.0).unwrap_or_default();
-            scores.sort_unstable_by_key(|score| score.column);
+    rows.into_iter()
+        .map(|row| {
             Ok(StandingRow {
-                submission_id: head.0,
-                team_id: head.1,
-                team: head.2,
-                model_name: head.3,
-                backbone: head.4,
-                access: stored("access", &head.5, Access::parse)?,
-                parameters_b: head.6,
-                visibility: stored("visibility", &head.7, Visibility::parse)?,
-                withdrawn: head.8,
-                created_at_ms: head.9,
-                scores,
+                submission_id: row.0,
+                team_id: row.1,
+                team: row.2,
+                model_name: row.3,
+                backbone: row.4,
+                access: stored("access", &row.5, Access::parse)?,
+                parameters_b: row.6,
+                visibility: stored("visibility", &row.7, Visibility::parse)?,
+                created_at_ms: row.8,
+                scores: unpack(&row.9)?,
             })
         })
         .collect()

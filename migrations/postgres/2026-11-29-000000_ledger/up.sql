@@ -231,15 +231,13 @@ CREATE TABLE outcomes (
     PRIMARY KEY (submission_id, configuration_id)
 );
 
+-- Per submission and configuration the columns that stand, as JSON: [[column, value, [low, high], n], …]. One row and
+-- not fifteen, since a board reads all columns of ten thousand submissions.
 CREATE TABLE scores (
     submission_id TEXT NOT NULL REFERENCES submissions (id),
     configuration_id TEXT NOT NULL REFERENCES judge_configurations (id),
-    column_id TEXT NOT NULL,
-    value DOUBLE PRECISION NOT NULL,
-    ci_low DOUBLE PRECISION NOT NULL,
-    ci_high DOUBLE PRECISION NOT NULL,
-    n INTEGER NOT NULL,
-    PRIMARY KEY (submission_id, configuration_id, column_id)
+    by_column TEXT NOT NULL,
+    PRIMARY KEY (submission_id, configuration_id)
 );
 
 CREATE TABLE audit_log (
