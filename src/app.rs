@@ -231,8 +231,8 @@ fn api_server(
 ) -> Result<(Server, SocketAddr), StartError> {
     let server = HttpServer::new(move || {
         App::new()
-            .wrap(Compress::default())
             .wrap(from_fn(http::guard))
+            .wrap(Compress::default())
             .app_data(state.clone())
             .app_data(pages.clone())
             .configure(http::extractor_errors)

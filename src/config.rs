@@ -9,6 +9,9 @@ use clap::{Args, Command};
 /// The prefix of every environment variable.
 const PREFIX: &str = "SECCHI_";
 
+/// What is logged unless said otherwise; the HTTP server's own word on starting and stopping adds nothing.
+const DEFAULT_LOG: &str = "info,actix_server=warn";
+
 /// Sets what is logged; no setting, since logging starts before settings are read.
 const LOG_VARIABLE: &str = "SECCHI_LOG";
 
@@ -213,7 +216,7 @@ pub fn no_color() -> bool {
 
 /// The log filter: `SECCHI_LOG` in the syntax of `tracing`'s directives; `info` unless said.
 pub fn log_filter() -> String {
-    std::env::var(LOG_VARIABLE).unwrap_or_else(|_| "info".into())
+    std::env::var(LOG_VARIABLE).unwrap_or_else(|_| DEFAULT_LOG.into())
 }
 
 fn setting_text(value: &toml::Value) -> Option<String> {

@@ -160,9 +160,14 @@ pub async fn status(arguments: StatusArgs) -> anyhow::Result<()> {
     }
     let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
     let rows = items.iter().map(|item| {
-        ["id", "split", "model_name", "state", "visibility", "created_at"]
-            .map(|field| word(&item[field]))
-            .to_vec()
+        let shown = if item["withdrawn_reason"].is_null() {
+            word(&item["visibility"])
+        } else {
+            "withdrawn".to_owned()
+        };
+        let [id, split, model, state, submitted] =
+            ["id", "split", "model_name", "state", "created_at"].map(|field| word(&item[field]));
+        vec![id, split, model, state, shown, submitted]
     });
     println!("{}", table(&["id", "split", "model", "state", "visibility", "submitted"], rows));
     Ok(())
@@ -241,6 +246,9 @@ fn print_submission(submission: &Value, json: bool) {
     );
     if let Some(cause) = submission["paused_for"].as_str() {
         println!("judging waits: {cause}");
+    }
+    if let Some(reason) = submission["withdrawn_reason"].as_str() {
+        println!("withdrawn: {}", word(&reason.into()));
     }
     print_warnings(submission);
     let scores = submission["scores"].as_object().into_iter().flatten();

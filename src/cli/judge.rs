@@ -5,12 +5,12 @@ use std::time::Instant;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::clock::Clock;
 use crate::config::{JudgeSettings, StoreSettings};
 use crate::domain::question::Rubric;
-use crate::evaluation::judges::Judges;
+use crate::evaluation::judges::{Judges, JudgesError};
 use crate::judge::Item;
 use crate::store::Store;
+use crate::store::configurations::ConfigurationRow;
 use crate::telemetry::Metrics;
 
 /// Try the judge
@@ -19,7 +19,7 @@ pub enum JudgeCommand {
     Check(CheckArgs),
 }
 
-/// Make one real call per rubric under the current configuration and say what came back
+/// Make one real call per rubric to the configured judge and say what came back
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     /// Print JSON
@@ -40,9 +40,12 @@ pub async fn run(command: JudgeCommand) -> anyhow::Result<()> {
     let store = Store::open(&arguments.store.database_url).await?;
     let metrics = std::sync::Arc::new(Metrics::new(false)?);
     let judges = Judges::new(&arguments.judge, metrics)?;
-    judges.establish(&store, Clock::System.now_ms()).await?;
-    let current = judges.current(&store).await?;
-    let judge = judges.judge(&store, &current.id).await?;
+    let configuration = judges.wanted().id();
+    let note = standing(judges.current(&store).await, &configuration)?;
+    if !arguments.json {
+        println!("{note}");
+    }
+    let judge = judges.wanted_judge()?;
     let mut failed = 0;
     for rubric in Rubric::ALL {
         let evidence = evidence();
@@ -61,14 +64,14 @@ pub async fn run(command: JudgeCommand) -> anyhow::Result<()> {
             Ok(verdict) => {
                 let cost_usd = judges.cost_usd(verdict.usage);
                 json!({
-                    "rubric": rubric, "configuration": current.id, "model": verdict.model, "scores": verdict.scores,
+                    "rubric": rubric, "configuration": configuration, "note": note, "model": verdict.model, "scores": verdict.scores,
                     "latency_ms": took_ms, "prompt_tokens": verdict.usage.prompt_tokens,
                     "completion_tokens": verdict.usage.completion_tokens, "cost_usd": cost_usd,
                 })
             }
             Err(failure) => {
                 failed += 1;
-                json!({ "rubric": rubric, "configuration": current.id, "error": failure.to_string(), "latency_ms": took_ms })
+                json!({ "rubric": rubric, "configuration": configuration, "note": note, "error": failure.to_string(), "latency_ms": took_ms })
             }
         };
         if arguments.json {
@@ -89,6 +92,26 @@ pub async fn run(command: JudgeCommand) -> anyhow::Result<()> {
     }
     anyhow::ensure!(failed == 0, "{failed} of {} rubrics got no valid score", Rubric::ALL.len());
     Ok(())
+}
+
+/// How the configuration of the settings stands to the one that is in force.
+fn standing(
+    current: Result<ConfigurationRow, JudgesError>,
+    configuration: &str,
+) -> Result<String, JudgesError> {
+    match current {
+        Ok(current) if current.id == configuration => {
+            Ok(format!("configuration {configuration} is in force"))
+        }
+        Ok(current) => Ok(format!(
+            "configuration {configuration} is NOT in force: everything is judged under {} (`{}`), which the database keeps",
+            current.id, current.model
+        )),
+        Err(JudgesError::NoneCurrent) => Ok(format!(
+            "configuration {configuration} will be in force once `secchi serve` or `secchi worker` starts"
+        )),
+        Err(error) => Err(error),
+    }
 }
 
 /// A made-up clip: no question of any release leaves the server for a check.

@@ -24,7 +24,7 @@ pub enum ClientError {
     #[error("`{0}` cannot be read: {1}")]
     File(String, std::io::Error),
     /// The server was not reached, or its answer broke off.
-    #[error("the server was not reached: {0}")]
+    #[error("the server was not reached")]
     Transport(#[from] reqwest::Error),
     /// The server refused.
     #[error("the server refused ({status}): {detail}")]
@@ -51,7 +51,7 @@ impl Client {
     /// # Errors
     /// When there is no key or the client cannot be set up.
     pub fn new(url: &str, api_key: Option<&str>) -> Result<Client, ClientError> {
-        let api_key = api_key.ok_or(ClientError::NoKey)?.to_owned();
+        let api_key = api_key.filter(|key| !key.is_empty()).ok_or(ClientError::NoKey)?.to_owned();
         let http =
             reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).timeout(TOTAL_TIMEOUT).build()?;
         Ok(Client { http, base: format!("{}/api/v1", url.trim_end_matches('/')), api_key })

@@ -133,10 +133,7 @@ impl Judges {
     /// # Errors
     /// When the database fails.
     pub async fn establish(&self, store: &Store, now_ms: i64) -> Result<(), JudgesError> {
-        let wanted = match &self.source {
-            Source::Settings { wanted, .. } => (**wanted).clone(),
-            Source::Given(_) => Configuration::offline(FenceSecret::random()),
-        };
+        let wanted = self.wanted();
         let row = ConfigurationRow {
             id: wanted.id(),
             kind: wanted.kind.as_str().to_owned(),
@@ -171,6 +168,27 @@ impl Judges {
             );
         }
         Ok(())
+    }
+
+    /// The configuration that the settings describe, current or not.
+    pub fn wanted(&self) -> Configuration {
+        match &self.source {
+            Source::Settings { wanted, .. } => (**wanted).clone(),
+            Source::Given(_) => Configuration::offline(FenceSecret::random()),
+        }
+    }
+
+    /// The judge that the settings describe, current or not.
+    ///
+    /// # Errors
+    /// When the settings do not serve to ask it.
+    pub fn wanted_judge(&self) -> Result<Arc<dyn Judge>, JudgesError> {
+        match &self.source {
+            Source::Given(judge) => Ok(judge.clone()),
+            Source::Settings { wanted, endpoint, observer, .. } => {
+                Ok(build(wanted, endpoint.as_ref(), Some(observer.clone()))?)
+            }
+        }
     }
 
     /// The configuration that everything is judged under.

@@ -43,8 +43,16 @@ const DOCS_POLICY: HeaderValue = HeaderValue::from_static(
      connect-src 'self'; font-src 'self' data:; base-uri 'none'; frame-ancestors 'none'",
 );
 
-fn secure(headers: &mut HeaderMap, is_docs: bool) {
-    let policy = if is_docs { DOCS_POLICY } else { CONTENT_POLICY };
+/// What the API's own answers may load, should a browser show one: nothing.
+const DATA_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+
+/// Headers that keep a browser from doing more with an answer than showing it.
+fn secure(headers: &mut HeaderMap, path: &str) {
+    let policy = match path {
+        _ if path.starts_with("/api/") => DATA_POLICY,
+        _ if path.starts_with("/docs") => DOCS_POLICY,
+        _ => CONTENT_POLICY,
+    };
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
@@ -59,7 +67,8 @@ pub async fn guard(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let started = Instant::now();
-    let request_id = uuid::Uuid::now_v7().to_string();
+    let mut request_id = uuid::Uuid::encode_buffer();
+    let request_id = uuid::Uuid::now_v7().hyphenated().encode_lower(&mut request_id);
     let method = request.method().clone();
     if method == Method::HEAD {
         // Answered as GET; the connection remembers what was asked and sends no body.
@@ -77,14 +86,14 @@ pub async fn guard(
         }
         _ => next.call(request).await?.map_into_boxed_body(),
     };
-    let is_docs = response.request().path().starts_with("/docs");
-    secure(response.headers_mut(), is_docs);
+    let request = response.request().clone();
+    secure(response.headers_mut(), request.path());
     note_limit(response.headers_mut(), &state, turn);
-    if let Ok(value) = HeaderValue::from_str(&request_id) {
+    if let Ok(value) = HeaderValue::from_str(request_id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
     let method = if KNOWN_METHODS.contains(&method) { method.as_str() } else { "other" };
-    record(&state, method, &request_id, &response, started.elapsed());
+    record(&state, method, request_id, &response, started.elapsed());
     Ok(response)
 }
 

@@ -1,6 +1,8 @@
 //! One connection type over both databases, and how it is opened and migrated. Knows no table.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use diesel::connection::SimpleConnection as _;
@@ -72,7 +74,9 @@ impl Opener {
         if let Some(path) = url.strip_prefix("sqlite://").filter(|path| !path.is_empty()) {
             let opener = Opener { backend: Backend::Sqlite, target: path.to_owned() };
             let folder = opener.folder();
-            std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
+            // The file holds the answer keys: it is its owner's alone.
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(|error| unusable(folder, &error))?;
             return Ok(opener);
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
@@ -102,6 +106,20 @@ impl Opener {
         locked.map(Some).map_err(|error| unusable(folder, &error))
     }
 
+    /// Makes an SQLite file that only its owner may read; SQLite gives its companions the same mode.
+    fn make_private_file(&self) -> Result<()> {
+        if self.backend == Backend::Postgres {
+            return Ok(());
+        }
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.target);
+        match made {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                Err(unusable(Path::new(&self.target), &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn open(&self) -> Result<DbConnection> {
         let refused = |error: diesel::ConnectionError| StoreError::Connect(error.to_string());
         match self.backend {
@@ -117,8 +135,8 @@ impl Opener {
     }
 }
 
-fn unusable(folder: &Path, error: &std::io::Error) -> StoreError {
-    StoreError::Connect(format!("`{}`: {error}", folder.display()))
+fn unusable(path: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Connect(format!("`{}`: {error}", path.display()))
 }
 
 impl ManageConnection for Opener {
@@ -149,6 +167,7 @@ impl ManageConnection for Opener {
 pub(super) fn migrate(opener: &Opener) -> Result<()> {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| StoreError::Migrate(error.to_string());
     let _turn = opener.lock_folder()?;
+    opener.make_private_file()?;
     match opener.open()? {
         DbConnection::Postgres(mut inner) => {
             diesel::sql_query(format!("SELECT pg_advisory_lock({MIGRATION_LOCK})")).execute(&mut inner)?;

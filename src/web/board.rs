@@ -1,7 +1,5 @@
 //! The leaderboard as a page: both tables of the paper, live. Knows nothing of requests.
 
-use std::fmt::Write as _;
-
 use maud::{DOCTYPE, Markup, html};
 
 use crate::domain::column::{CaptionDimension, Column, Unit};
@@ -125,7 +123,7 @@ fn table(board: &Leaderboard, caption: &str, id: &str, columns: &[Column], offli
                         tr {
                             th scope="col" { "Rank" }
                             th.model scope="col" { "Model" }
-                            th scope="col" { "Team" }
+                            th.team scope="col" { "Team" }
                             @for column in columns { (column_header(board, *column, offline)) }
                         }
                     }
@@ -186,11 +184,16 @@ fn entry_row(row: &Row, columns: &[Column]) -> Markup {
             th.model scope="row" {
                 (row.model_name)
                 @if let Some(backbone) = &row.backbone { br; small { (backbone) } }
+                small.below { (team(row)) }
             }
-            td { @match &row.team { Some(team) => (team), None => em { "anonymous" } } }
+            td.team { (team(row)) }
             @for column in columns { (score_cell(row.scores.get(column))) }
         }
     }
+}
+
+fn team(row: &Row) -> Markup {
+    html! { @match &row.team { Some(team) => (team), None => em { "anonymous" } } }
 }
 
 fn score_cell(cell: Option<&ScoreCell>) -> Markup {
@@ -213,7 +216,7 @@ fn average_row(averages: &GroupAverages, columns: &[Column]) -> Markup {
         tr.average {
             td {}
             th.model scope="row" { "Average" }
-            td {}
+            td.team {}
             @for column in columns {
                 td.number {
                     @if let Some(value) = averages.averages.get(column) {
@@ -249,11 +252,8 @@ fn interval(cell: &ScoreCell) -> String {
 }
 
 fn signed(change: f64) -> String {
-    let mut text = String::new();
-    let sign = if change >= 0.0 { "+" } else { "" };
-    // Writing to a string does not fail.
-    let _written = write!(text, "{sign}{}", to_decimals(change, 2));
-    text
+    let sign = if change >= 0.0 { "+" } else { "−" };
+    format!("{sign}{}", to_decimals(change.abs(), 2))
 }
 
 fn notes(board: &Leaderboard) -> Markup {

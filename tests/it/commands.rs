@@ -235,3 +235,33 @@ fn a_terminal_gets_colours_unless_it_asks_for_none() {
     let plain = on_terminal(Some("1"));
     assert!(plain.contains("Usage: secchi serve") && !plain.contains("\u{1b}[3"), "{plain:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_of_the_judge_decides_nothing_and_says_what_is_in_force() {
+    let ground = Ground::new();
+    let check = |ground: &Ground| {
+        let ended = run_on(ground, &["judge", "check"]);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        ended.stdout
+    };
+    let before = check(&ground);
+    assert!(before.contains("will be in force") && before.contains("oemu: scores"), "{before}");
+    let ground = Secchi::on(ground, Options::default()).await.stop().await;
+    let after = check(&ground);
+    assert!(after.contains("is in force"), "{after}");
+}
+
+#[test]
+fn the_file_with_the_answer_keys_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::TempDir::new().unwrap();
+    let database = folder.path().join("data/secchi.db");
+    let url = format!("sqlite://{}", database.display());
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_secchi"))
+        .args(["migrate", "--database-url", &url])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(database.parent().unwrap()), mode(&database)), (0o700, 0o600));
+}
