@@ -7,7 +7,8 @@ use super::Shared;
 use super::auth::MaintainerOnly;
 use super::error::{Answer, Problem};
 use super::page::{Page, PageQuery};
-use super::submissions::{SubmissionView, Withdrawal, submissions_page, viewed};
+use super::submission_view::{SubmissionView, submissions_page, viewed};
+use super::submissions::Withdrawal;
 use crate::evaluation::lifecycle;
 
 /// Lists all teams' submissions, newest first

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::Shared;
 use super::error::{Answer, Problem};
-use super::submissions::{Coverage, judge_head};
+use super::submission_view::{Coverage, judge_head};
 use crate::domain::instant;
 use crate::domain::question::Split;
 use crate::domain::submission::{Access, Group, SubmissionState, Visibility};

@@ -14,6 +14,7 @@ mod leaderboard;
 mod openapi;
 mod page;
 mod questions;
+mod submission_view;
 mod submissions;
 mod upload;
 mod videos;

@@ -3,166 +3,18 @@
 use actix_multipart::Multipart;
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, delete, get, patch, post, web};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use uuid::Uuid;
 
+use super::Shared;
 use super::auth::TeamOnly;
 use super::error::{Answer, Problem};
 use super::page::{Page, PageQuery};
+use super::submission_view::{SubmissionView, submissions_page, viewed};
 use super::upload::read_upload;
-use super::{Shared, State};
-use crate::domain::fault::Warning;
-use crate::domain::instant;
-use crate::domain::question::Split;
-use crate::domain::submission::{Access, Metadata, PausedFor, SubmissionState, Visibility};
+use crate::domain::submission::Metadata;
 use crate::evaluation::intake::{self, DryRun};
 use crate::evaluation::lifecycle::{self, SubmissionChange};
-use crate::evaluation::standing::{JudgeHead, ScoreCell, ScoreCells, score_cells};
-use crate::store::configurations::{find_current_configuration, load_configuration};
-use crate::store::scores::load_scores;
-use crate::store::submissions::{self as stored, Submission};
-use crate::store::{DbConnection, StoreError};
-
-/// How much of a split a submission answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct Coverage {
-    /// Questions of the release.
-    questions: i32,
-    /// Questions with an answer.
-    answered: i32,
-    /// Multiple-choice answers without a letter that could be read.
-    unparsed: i32,
-}
-
-impl Coverage {
-    pub(super) fn of(submission: &Submission) -> Coverage {
-        let Submission { questions, answered, unparsed, .. } = *submission;
-        Coverage { questions, answered, unparsed }
-    }
-}
-
-/// How far a submission has come, in answers.
-#[derive(Debug, Clone, Copy, Serialize, utoipa::ToSchema)]
-pub struct ProgressView {
-    /// Multiple-choice questions graded.
-    graded: i32,
-    /// Open-ended answers scored.
-    judged: i32,
-    /// Open-ended answers to score.
-    to_judge: i32,
-    /// Of those scored, the ones whose judgement stood already.
-    reused: i32,
-    /// Open-ended answers that could not be judged.
-    failed: i32,
-}
-
-/// A submission (contract 4).
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct SubmissionView {
-    /// The submission's id.
-    id: String,
-    /// The team's short name.
-    team: String,
-    /// The split.
-    split: Split,
-    /// The release's name.
-    release: String,
-    /// The model's name.
-    model_name: String,
-    /// The model's backbone.
-    backbone: Option<String>,
-    /// Whether the model's weights can be had.
-    access: Access,
-    /// Billions of parameters.
-    parameters_b: Option<f64>,
-    /// What the team says about the run.
-    description: Option<String>,
-    /// The paper's address.
-    paper_url: Option<String>,
-    /// The code's address.
-    code_url: Option<String>,
-    /// Who may see it once it is scored.
-    visibility: Visibility,
-    /// Where it stands.
-    state: SubmissionState,
-    /// Why judging waits, if it does.
-    paused_for: Option<PausedFor>,
-    /// How far it has come.
-    progress: ProgressView,
-    /// How much is answered.
-    coverage: Coverage,
-    /// Scores by column; one that does not stand yet is absent.
-    #[schema(value_type = BTreeMap<String, ScoreCell>)]
-    scores: ScoreCells,
-    /// The judge configuration behind open-ended scores.
-    judge: Option<JudgeHead>,
-    /// What was odd about the file.
-    warnings: Vec<Warning>,
-    /// Why it was taken off the board, if it was.
-    withdrawn_reason: Option<String>,
-    /// When it was accepted.
-    created_at: String,
-    /// When it reached a final state.
-    finished_at: Option<String>,
-}
-
-/// The judge configuration with this id, or the current one.
-pub(super) fn judge_head(
-    connection: &mut DbConnection,
-    configuration_id: Option<&str>,
-) -> Result<Option<JudgeHead>, StoreError> {
-    let row = match configuration_id {
-        Some(id) => Some(load_configuration(connection, id)?),
-        None => find_current_configuration(connection)?,
-    };
-    Ok(row.map(JudgeHead::from))
-}
-
-pub(super) fn view(
-    connection: &mut DbConnection,
-    submission: Submission,
-) -> Result<SubmissionView, StoreError> {
-    let judge = judge_head(connection, submission.configuration_id.as_deref())?;
-    let scores = match &submission.configuration_id {
-        Some(configuration_id) => load_scores(connection, &submission.id, configuration_id)?,
-        None => Vec::new(),
-    };
-    let progress = submission.progress;
-    Ok(SubmissionView {
-        coverage: Coverage::of(&submission),
-        id: submission.id,
-        team: submission.team,
-        split: submission.metadata.split,
-        release: submission.release,
-        model_name: submission.metadata.model_name,
-        backbone: submission.metadata.backbone,
-        access: submission.metadata.access,
-        parameters_b: submission.metadata.parameters_b,
-        description: submission.metadata.description,
-        paper_url: submission.metadata.paper_url,
-        code_url: submission.metadata.code_url,
-        visibility: submission.metadata.visibility,
-        state: submission.state,
-        paused_for: submission.paused_for,
-        progress: ProgressView {
-            graded: progress.graded,
-            judged: progress.judged,
-            to_judge: progress.to_judge,
-            reused: progress.reused,
-            failed: progress.failed,
-        },
-        scores: score_cells(&scores),
-        judge,
-        warnings: submission.warnings,
-        withdrawn_reason: submission.withdrawn_reason,
-        created_at: instant::rfc3339(submission.created_at_ms),
-        finished_at: submission.finished_at_ms.map(instant::rfc3339),
-    })
-}
-
-pub(super) async fn viewed(state: &State, submission: Submission) -> Result<SubmissionView, StoreError> {
-    state.evaluation.store.read(move |connection| view(connection, submission)).await
-}
 
 /// Whether a submission is only tried.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -245,27 +97,6 @@ pub async fn list_submissions(
     page: web::Query<PageQuery>,
 ) -> Answer<web::Json<Page<SubmissionView>>> {
     Ok(web::Json(submissions_page(&state, Some(principal.team.id), &page).await?))
-}
-
-pub(super) async fn submissions_page(
-    state: &State,
-    team_id: Option<String>,
-    page: &PageQuery,
-) -> Result<Page<SubmissionView>, Problem> {
-    let (limit, before) = (page.limit()?, page.after_id()?);
-    let found: Result<Page<SubmissionView>, StoreError> = state
-        .evaluation
-        .store
-        .read(move |connection| {
-            let found =
-                stored::load_submissions(connection, team_id.as_deref(), before.as_deref(), limit + 1)?;
-            let page = Page::cut(found, limit, |submission| submission.id.clone());
-            let items: Result<Vec<_>, _> =
-                page.items.into_iter().map(|submission| view(connection, submission)).collect();
-            Ok(Page { items: items?, next_cursor: page.next_cursor })
-        })
-        .await;
-    Ok(found?)
 }
 
 /// One of the team's submissions
