@@ -1,5 +1,6 @@
 //! The wiring: from settings to a running server or worker, and its graceful stop.
 
+use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,6 +100,8 @@ pub struct Running {
     pub evaluation: Arc<Evaluation>,
     /// The name under which its worker holds leases.
     pub owner: String,
+    /// Keeps other servers off an SQLite file.
+    _lock: Option<File>,
     stopping: watch::Sender<bool>,
     worker: JoinSet<()>,
     servers: Vec<ServerHandle>,
@@ -181,6 +184,7 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
     let metrics = Metrics::new(of_server).map_err(|error| StartError::Metrics(error.to_string()))?;
     let metrics = Arc::new(metrics);
     let store = Store::open(&process.store.database_url).await?;
+    let lock = if of_server { store.lock_for_server()? } else { None };
     let queue = match &process.queue.redis_url {
         None => Queue::Embedded(EmbeddedQueue::default()),
         Some(url) => {
@@ -215,6 +219,7 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         metrics_address,
         evaluation,
         owner,
+        _lock: lock,
         stopping: watch::Sender::new(false),
         worker: JoinSet::new(),
         servers: Vec::new(),

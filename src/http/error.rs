@@ -146,6 +146,7 @@ impl From<StoreError> for Problem {
                     .caused_by(error)
             }
             StoreError::Address(_)
+            | StoreError::InUse(_)
             | StoreError::Migrate(_)
             | StoreError::Statement(_)
             | StoreError::Unknown { .. }

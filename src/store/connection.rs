@@ -1,9 +1,9 @@
 //! One connection type over both databases, and how it is opened and migrated. Knows no table.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use diesel::connection::SimpleConnection as _;
 use diesel::pg::PgConnection;
@@ -104,6 +104,21 @@ impl Opener {
         let folder = self.folder();
         let locked = File::open(folder).and_then(|handle| handle.lock().map(|()| handle));
         locked.map(Some).map_err(|error| unusable(folder, &error))
+    }
+
+    /// Takes an SQLite file for the one server that may work on it, as long as the result lives.
+    pub(super) fn lock_for_server(&self) -> Result<Option<File>> {
+        if self.backend == Backend::Postgres {
+            return Ok(None);
+        }
+        let path = PathBuf::from(format!("{}.server", self.target));
+        let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let file = opened.map_err(|error| unusable(&path, &error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Err(StoreError::InUse(self.target.clone())),
+            Err(TryLockError::Error(error)) => Err(unusable(&path, &error)),
+        }
     }
 
     /// Makes an SQLite file that only its owner may read; SQLite gives its companions the same mode.

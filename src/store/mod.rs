@@ -15,6 +15,7 @@ pub mod submissions;
 pub mod teams;
 pub mod videos;
 
+use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,6 +40,11 @@ pub enum StoreError {
     /// The database could not be reached or opened.
     #[error("the database cannot be reached: {0}")]
     Connect(String),
+    /// Another server works on the SQLite file.
+    #[error(
+        "another server works on `{0}`; stop it, or give this one a database of its own, or use PostgreSQL and Redis"
+    )]
+    InUse(String),
     /// The tables could not be brought up to date.
     #[error("the migrations failed: {0}")]
     Migrate(String),
@@ -78,7 +84,7 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 #[derive(Clone)]
 pub struct Store {
     pool: r2d2::Pool<connection::Opener>,
-    backend: Backend,
+    opener: connection::Opener,
     /// SQLite has one writer: waiting here is fair, its own busy handler is not.
     write_gate: Arc<Mutex<()>>,
     writes: Arc<AtomicU64>,
@@ -91,21 +97,29 @@ impl Store {
     /// When the address is unknown, the database cannot be reached, or a migration fails.
     pub async fn open(url: &str) -> Result<Store> {
         let opener = connection::Opener::new(url)?;
-        let backend = opener.backend();
+        let pooled = opener.clone();
         let opened = tokio::task::spawn_blocking(move || {
-            connection::migrate(&opener)?;
+            connection::migrate(&pooled)?;
             r2d2::Pool::builder()
                 .max_size(MAX_CONNECTIONS)
                 .min_idle(Some(1))
-                .build(opener)
+                .build(pooled)
                 .map_err(|error| StoreError::Connect(error.to_string()))
         });
-        Ok(Store { pool: opened.await??, backend, write_gate: Arc::default(), writes: Arc::default() })
+        Ok(Store { pool: opened.await??, opener, write_gate: Arc::default(), writes: Arc::default() })
+    }
+
+    /// Takes the database for a server: an SQLite file has one at a time, as long as the result lives.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] when another server has it.
+    pub fn lock_for_server(&self) -> Result<Option<File>> {
+        self.opener.lock_for_server()
     }
 
     /// Which of the two databases this is.
     pub fn backend(&self) -> Backend {
-        self.backend
+        self.opener.backend()
     }
 
     /// How many transactions this process has run that might have written: while it stands still, only another process
@@ -148,7 +162,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let backend = self.backend;
+        let backend = self.backend();
         self.read(move |connection| {
             transaction(connection, |connection| {
                 if backend == Backend::Postgres {
@@ -207,7 +221,7 @@ impl Store {
     where
         E: From<StoreError>,
     {
-        let _turn = match self.backend {
+        let _turn = match self.backend() {
             Backend::Sqlite => Some(self.write_gate.lock().unwrap_or_else(PoisonError::into_inner)),
             Backend::Postgres => None,
         };

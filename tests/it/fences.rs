@@ -12,8 +12,8 @@ use secchi::evaluation::Evaluation;
 use secchi::evaluation::holding::LEASE_TTL_MS;
 use secchi::evaluation::work::{WorkError, work};
 use secchi::judge::{Failure, Item, Judge, ScriptedJudge, Verdict};
-use secchi::store::StoreError;
 use secchi::store::leases::{self, Lease};
+use secchi::store::{Store, StoreError};
 
 use crate::process::until;
 use crate::stand_in::StandIn;
@@ -172,4 +172,17 @@ async fn what_was_asked_for_a_cancelled_submission_is_not_paid_for_again() {
     until("judging", async || view(&secchi, &team, &again).await["state"] == "scored").await;
     assert_eq!((judge.calls(), judge.repeated()), (48, 0));
     secchi.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_sqlite_file_has_one_server_at_a_time() {
+    let secchi = Secchi::with(Options::default()).await;
+    let second = Store::open(&secchi.ground.database_url).await.unwrap();
+    if secchi.ground.is_shared() {
+        assert!(second.lock_for_server().is_ok(), "PostgreSQL serves any number");
+        return;
+    }
+    assert!(matches!(second.lock_for_server(), Err(StoreError::InUse(_))));
+    let _ground = secchi.stop().await;
+    assert!(second.lock_for_server().unwrap().is_some(), "the first one has stopped");
 }
