@@ -186,10 +186,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let store = self.clone();
-        tokio::task::spawn_blocking(move || store.transact(Durability::Lasting, work))
-            .await
-            .map_err(StoreError::from)?
+        self.transact(Durability::Lasting, work).await
     }
 
     /// Like [`Store::write`], for what can be worked out again: a power cut may undo the last such transactions, whole
@@ -203,36 +200,35 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let store = self.clone();
-        tokio::task::spawn_blocking(move || store.transact(Durability::Recoverable, work))
-            .await
-            .map_err(StoreError::from)?
+        self.transact(Durability::Recoverable, work).await
     }
 
     fn connection(&self) -> Result<r2d2::PooledConnection<connection::Opener>> {
         self.pool.get().map_err(|error| StoreError::Connect(error.to_string()))
     }
 
-    fn transact<T, E>(
-        &self,
-        durability: Durability,
-        work: impl FnOnce(&mut DbConnection) -> std::result::Result<T, E>,
-    ) -> std::result::Result<T, E>
+    async fn transact<T, E, F>(&self, durability: Durability, work: F) -> std::result::Result<T, E>
     where
-        E: From<StoreError>,
+        F: FnOnce(&mut DbConnection) -> std::result::Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
     {
-        let _turn = match self.backend() {
-            Backend::Sqlite => Some(self.write_gate.lock().unwrap_or_else(PoisonError::into_inner)),
-            Backend::Postgres => None,
-        };
-        let mut connection = self.connection()?;
-        connection::set_durability(&mut connection, durability)?;
-        let outcome = transaction(&mut connection, |connection| {
-            connection::begin_writing(connection, durability)?;
-            work(connection)
+        let store = self.clone();
+        let transacted = tokio::task::spawn_blocking(move || {
+            let _turn = match store.backend() {
+                Backend::Sqlite => Some(store.write_gate.lock().unwrap_or_else(PoisonError::into_inner)),
+                Backend::Postgres => None,
+            };
+            let mut connection = store.connection()?;
+            connection::set_durability(&mut connection, durability)?;
+            let outcome = transaction(&mut connection, |connection| {
+                connection::begin_writing(connection, durability)?;
+                work(connection)
+            });
+            store.writes.fetch_add(1, Ordering::SeqCst);
+            outcome
         });
-        self.writes.fetch_add(1, Ordering::SeqCst);
-        outcome
+        transacted.await.map_err(StoreError::from)?
     }
 }
 
