@@ -1,4 +1,16 @@
 //! Secchi: the evaluation server and public leaderboard of MarineLife-16K.
+//!
+//! The crate is built in floors. A file imports only from floors below its own or from its own folder; rooms on one
+//! floor do not know each other. `tests/architecture.rs` holds this.
+//!
+//! | floor | rooms |
+//! | --- | --- |
+//! | 5 | `main.rs` and [`cli`], the door; [`app`], the wiring |
+//! | 4 | [`http`], [`web`], [`worker`] |
+//! | 3 | [`evaluation`], [`benchmark`], [`accounts`]: the use cases, which own the transactions |
+//! | 2 | [`store`], [`queue`], [`judge`], [`video`], [`tokens`], [`client`] |
+//! | 1 | [`scoring`], [`predictions`], [`limiter`], [`telemetry`] |
+//! | 0 | [`domain`], [`config`], [`clock`] |
 
 #[cfg(feature = "server")]
 pub mod accounts;
