@@ -1,7 +1,9 @@
 //! Real processes of the built binary, which a test may kill.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -20,32 +22,48 @@ pub struct Process {
     pub base: String,
     /// Address of the metrics; a process that starts with it again is the same lease owner.
     pub metrics: String,
+    /// What it writes to standard error.
+    log: PathBuf,
 }
 
 impl Process {
     /// `secchi serve` on a ground, with further flags.
     pub fn serve(ground: &Ground, metrics: &str, flags: &[String]) -> Process {
         let listen = ["--listen", "127.0.0.1:0", "--http-rate-per-minute", "0"].map(str::to_owned);
-        Process::start("serve", ground, metrics, &[&listen, flags].concat())
+        Process::start("serve", ground, metrics, &[&listen, flags].concat(), &[])
+    }
+
+    /// `secchi serve` on a ground, with settings in the environment.
+    pub fn serve_with(ground: &Ground, environment: &[(&str, &str)]) -> Process {
+        let listen = ["--listen", "127.0.0.1:0", "--http-rate-per-minute", "0"].map(str::to_owned);
+        Process::start("serve", ground, "127.0.0.1:0", &listen, environment)
     }
 
     /// `secchi worker` on a ground, with further flags.
     pub fn worker(ground: &Ground, metrics: &str, flags: &[String]) -> Process {
-        Process::start("worker", ground, metrics, flags)
+        Process::start("worker", ground, metrics, flags, &[])
     }
 
-    fn start(command: &str, ground: &Ground, metrics: &str, flags: &[String]) -> Process {
+    fn start(
+        command: &str,
+        ground: &Ground,
+        metrics: &str,
+        flags: &[String],
+        environment: &[(&str, &str)],
+    ) -> Process {
+        let log = ground.data.path().join(format!("{}.log", uuid::Uuid::now_v7()));
         let mut child = secchi(command, ground)
             .args(["--metrics-listen", metrics])
             .args(flags)
+            .envs(environment.iter().copied())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(File::create(&log).unwrap())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut process = Process { child, base: String::new(), metrics: String::new() };
+        let mut process = Process { child, base: String::new(), metrics: String::new(), log };
         while process.metrics.is_empty() {
-            let line = lines.next().expect("the process says where it listens").unwrap();
+            let line = lines.next().unwrap_or_else(|| panic!("{}", process.log())).unwrap();
             if let Some(base) = line.strip_prefix("Secchi serves ") {
                 process.base = base.to_owned();
             }
@@ -54,6 +72,11 @@ impl Process {
             }
         }
         process
+    }
+
+    /// What it has written to standard error so far.
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(&self.log).unwrap()).into_owned()
     }
 
     /// `kill -9`.

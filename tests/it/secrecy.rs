@@ -11,7 +11,8 @@ use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
 use crate::operations::{answers, form, operations};
-use crate::program::{ServerProcess, run_on, until};
+use crate::process::{Process, until};
+use crate::program::run_on;
 use crate::support::{Ground, sample};
 
 /// In every secret text of the release.
@@ -247,12 +248,11 @@ async fn no_key_reference_or_evidence_leaves_the_server_and_no_answer_or_credent
         ("SECCHI_LOG", "trace"),
         ("SECCHI_JUDGE_BASE_URL", judge_url.as_str()),
         ("SECCHI_JUDGE_API_KEY", JUDGE_KEY),
-        ("SECCHI_HTTP_RATE_PER_MINUTE", "0"),
         ("SECCHI_QUOTA_PER_DAY", "1000"),
         ("SECCHI_QUOTA_TOTAL", "1000"),
         ("SECCHI_QUOTA_VAL_PER_DAY", "1000"),
     ];
-    let server = ServerProcess::start(&ground, &settings);
+    let mut server = Process::serve_with(&ground, &settings);
     let http = Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let mut heard = Heard { http: http.clone(), base: server.base.clone(), said: Vec::new() };
 
@@ -264,7 +264,8 @@ async fn no_key_reference_or_evidence_leaves_the_server_and_no_answer_or_credent
     let state = async || -> Value {
         http.get(&address).bearer_auth(&team).send().await.unwrap().json().await.unwrap()
     };
-    let ended = until(state, |submission| !submission["finished_at"].is_null()).await;
+    until("judging", async || !state().await["finished_at"].is_null()).await;
+    let ended = state().await;
     assert_eq!(ended["state"], "incomplete", "{ended}");
     assert!(ended["progress"]["judged"].as_u64() > Some(0), "{ended}");
 
@@ -275,7 +276,7 @@ async fn no_key_reference_or_evidence_leaves_the_server_and_no_answer_or_credent
     let state = async || -> Value {
         http.get(&address).bearer_auth(&other).send().await.unwrap().json().await.unwrap()
     };
-    until(state, |submission| submission["paused_for"] == "judge_unavailable").await;
+    until("a pause", async || state().await["paused_for"] == "judge_unavailable").await;
 
     for entry in std::fs::read_dir(sample("../broken")).unwrap() {
         let broken = std::fs::read(entry.unwrap().path()).unwrap();
@@ -296,9 +297,12 @@ async fn no_key_reference_or_evidence_leaves_the_server_and_no_answer_or_credent
     heard.get("/api/v1/me", &token).await;
     let cancel = http.request(Method::DELETE, &address).bearer_auth(&other);
     heard.ask("a cancellation".into(), cancel).await;
-    let metrics = http.get(&server.metrics).send().await.unwrap().text().await.unwrap();
+    let metrics =
+        http.get(format!("http://{}/metrics", server.metrics)).send().await.unwrap().text().await.unwrap();
     assert!(metrics.contains("secchi_judge_requests_total"), "{metrics}");
-    let log = server.stop();
+    let (status, _) = server.terminate().await;
+    assert!(status.success(), "{status}");
+    let log = server.log();
 
     assert!(
         heard.said.len() > 500 && log.len() > 10_000,
