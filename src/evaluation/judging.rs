@@ -52,6 +52,8 @@ pub struct Work<'a> {
     pub configuration_id: &'a str,
     /// The right to work on it.
     pub lease: &'a Lease,
+    /// Whether this is beside the submission's own judging, whose progress then stays.
+    pub is_rejudging: bool,
 }
 
 /// Judges pending answers until none is left, others wait, the judge is out of reach or `stopping` turns true.

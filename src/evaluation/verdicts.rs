@@ -201,6 +201,7 @@ impl<'a> Ledger<'a> {
         let outcomes = self.outcomes.to_vec();
         let (lease, progress) = (self.work.lease.clone(), self.progress);
         let configuration_id = self.work.configuration_id.to_owned();
+        let is_rejudging = self.work.is_rejudging;
         let held: Result<bool, StoreError> = self
             .evaluation
             .store
@@ -212,7 +213,9 @@ impl<'a> Ledger<'a> {
                 let held = confirm_lease(connection, &lease)?;
                 if held {
                     scores::save_outcomes(connection, &lease.name, &configuration_id, &outcomes)?;
-                    submissions::update_progress(connection, &lease.name, progress)?;
+                    if !is_rejudging {
+                        submissions::update_progress(connection, &lease.name, progress)?;
+                    }
                 }
                 Ok(held)
             })

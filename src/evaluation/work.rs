@@ -112,6 +112,7 @@ async fn slice(
         answers: &answers,
         configuration_id: &configuration_id,
         lease,
+        is_rejudging: false,
     };
     let end = judge_slice(evaluation, &work, &mut outcomes, stopping).await?;
     match end {

@@ -4,6 +4,7 @@ diesel::table! {
     installation (id) {
         id -> Text,
         board_revision -> BigInt,
+        judge_checked_at_ms -> BigInt,
     }
 }
 
@@ -197,6 +198,8 @@ diesel::table! {
         completion_tokens -> BigInt,
         cost_usd -> Double,
         created_at_ms -> BigInt,
+        decided_by -> Nullable<Text>,
+        decision_reason -> Nullable<Text>,
     }
 }
 
@@ -206,6 +209,7 @@ diesel::table! {
         key -> Text,
         submission_id -> Text,
         epoch -> BigInt,
+        reserved_usd -> Double,
     }
 }
 
@@ -236,6 +240,42 @@ diesel::table! {
         submission_id -> Text,
         configuration_id -> Text,
         by_column -> Text,
+        complete -> Bool,
+    }
+}
+
+diesel::table! {
+    judge_failures (submission_id, configuration_id, question_id) {
+        submission_id -> Text,
+        configuration_id -> Text,
+        question_id -> Text,
+        key -> Text,
+        reason -> Text,
+        detail -> Text,
+        calls -> Integer,
+        first_failed_at_ms -> BigInt,
+        last_failed_at_ms -> BigInt,
+    }
+}
+
+diesel::table! {
+    rejudgings (submission_id, configuration_id) {
+        submission_id -> Text,
+        configuration_id -> Text,
+        state -> Text,
+        failed -> Integer,
+        not_before_ms -> BigInt,
+        created_at_ms -> BigInt,
+        finished_at_ms -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    answer_flags (submission_id, question_id) {
+        submission_id -> Text,
+        question_id -> Text,
+        signs -> Text,
+        created_at_ms -> BigInt,
     }
 }
 
@@ -271,5 +311,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     judge_spend,
     outcomes,
     scores,
+    judge_failures,
+    rejudgings,
+    answer_flags,
     audit_log
 );

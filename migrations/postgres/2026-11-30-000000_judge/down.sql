@@ -1,0 +1,10 @@
+DROP TABLE answer_flags;
+DROP TABLE rejudgings;
+DROP TABLE judge_failures;
+DROP INDEX scores_configuration;
+ALTER TABLE scores DROP COLUMN complete;
+ALTER TABLE judgements DROP COLUMN decision_reason;
+ALTER TABLE judgements DROP COLUMN decided_by;
+ALTER TABLE judge_claims DROP COLUMN reserved_usd;
+DELETE FROM leases WHERE name = 'judge_budget';
+ALTER TABLE installation DROP COLUMN judge_checked_at_ms;
