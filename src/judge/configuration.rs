@@ -9,13 +9,19 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::prompt::Prompts;
-use super::{answer, offline, reply};
+use super::prompt::{Prompt, PromptError, Prompts};
+use super::{Item, answer, offline, reply};
 use crate::domain::question::Rubric;
 use crate::text_enum;
 
 /// Reasoning counts as output, and a starved model answers nothing at all.
 const MAX_COMPLETION_TOKENS: u64 = 4_000;
+
+/// The parameter that caps the output.
+const OUTPUT_CAP: &str = "max_completion_tokens";
+
+/// How many characters a token is taken for: what English text comes to with the usual tokenisers.
+const CHARACTERS_PER_TOKEN: usize = 4;
 
 text_enum! {
     /// The kinds of judge; their scores never stand on one board.
@@ -68,6 +74,15 @@ impl From<FenceSecret> for String {
     }
 }
 
+/// What one call is likely to be billed, in tokens; zeros for the offline judge.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TokenEstimate {
+    /// Tokens sent: the rendered messages and the schema.
+    pub prompt_tokens: u64,
+    /// Tokens that come back at most.
+    pub max_completion_tokens: u64,
+}
+
 /// What a judgement is a function of, besides question and answer (contract 6); stored as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Configuration {
@@ -111,7 +126,7 @@ impl Configuration {
             model: model.to_owned(),
             parameters: BTreeMap::from([
                 ("temperature".to_owned(), json!(0)),
-                ("max_completion_tokens".to_owned(), json!(MAX_COMPLETION_TOKENS)),
+                (OUTPUT_CAP.to_owned(), json!(MAX_COMPLETION_TOKENS)),
             ]),
             prompts: prompts.texts(),
             schemas: Rubric::ALL.iter().map(|rubric| (*rubric, reply::schema(*rubric))).collect(),
@@ -135,6 +150,27 @@ impl Configuration {
         } = self;
         let parts = json!([kind, model, parameters, prompts, schemas, votes, normalisation]).to_string();
         hex::encode(&Sha256::digest(parts)[..8])
+    }
+
+    /// What one call about `item` is likely to be billed.
+    ///
+    /// # Errors
+    /// If the stored prompt of the item's rubric is missing or faulty.
+    pub fn estimate(&self, item: &Item<'_>) -> Result<TokenEstimate, PromptError> {
+        if self.kind == Kind::Offline {
+            return Ok(TokenEstimate::default());
+        }
+        let text = self.prompts.get(&item.rubric).ok_or(PromptError::Absent(item.rubric))?;
+        let prompt = Prompt::parse(item.rubric, text)?;
+        let rendered = prompt.render(item, &self.fence_secret);
+        let schema = self.schemas.get(&item.rubric).map(Value::to_string).unwrap_or_default();
+        let sent = [rendered.system, &rendered.user, &schema];
+        let characters: usize = sent.iter().map(|part| part.chars().count()).sum();
+        let cap = self.parameters.get(OUTPUT_CAP).and_then(Value::as_u64);
+        Ok(TokenEstimate {
+            prompt_tokens: characters.div_ceil(CHARACTERS_PER_TOKEN) as u64,
+            max_completion_tokens: cap.unwrap_or(MAX_COMPLETION_TOKENS),
+        })
     }
 }
 
@@ -179,6 +215,22 @@ mod tests {
             let stored = serde_json::to_string(&configuration).unwrap();
             assert_eq!(serde_json::from_str::<Configuration>(&stored).unwrap(), configuration);
         }
+    }
+
+    #[test]
+    fn an_estimate_counts_the_whole_request_and_nothing_of_the_offline_judge() {
+        let evidence = serde_json::Map::new();
+        let of = |configuration: &Configuration, answer: &str| {
+            let (rubric, reference) = (Rubric::Caption, "A turtle grazes.");
+            let item =
+                Item { question_id: "q", rubric, question: "?", reference, evidence: &evidence, answer };
+            configuration.estimate(&item).unwrap()
+        };
+        let (short, long) = (of(&llm(), "a"), of(&llm(), &"kelp ".repeat(80)));
+        assert!(short.prompt_tokens > llm().prompts[&Rubric::Caption].len() as u64 / 4, "{short:?}");
+        assert!((99..=101).contains(&(long.prompt_tokens - short.prompt_tokens)), "{short:?} {long:?}");
+        assert_eq!(long.max_completion_tokens, MAX_COMPLETION_TOKENS);
+        assert_eq!(of(&Configuration::offline(FenceSecret::random()), "a"), TokenEstimate::default());
     }
 
     #[test]

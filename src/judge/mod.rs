@@ -29,7 +29,7 @@ use crate::text_enum;
 
 pub use answer::{NORMALISATION_VERSION, is_wordless, judgement_key, normalise};
 pub use chat::{ApiKey, Endpoint, EndpointError};
-pub use configuration::{Configuration, FenceSecret, Kind, MalformedSecret};
+pub use configuration::{Configuration, FenceSecret, Kind, MalformedSecret, TokenEstimate};
 pub use fault::{CallFault, FaultKind};
 pub use http::HttpJudge;
 pub use offline::OfflineJudge;
