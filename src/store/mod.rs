@@ -4,6 +4,7 @@
 pub mod claims;
 pub mod configurations;
 mod connection;
+pub mod failures;
 pub mod idempotency;
 pub mod judgements;
 pub mod leases;

@@ -6,6 +6,7 @@
 
 mod board;
 mod broken;
+mod by_hand;
 mod commands;
 mod crash;
 mod credentials;
