@@ -105,17 +105,29 @@ pub struct JudgeSettings {
     /// The endpoint's key
     #[arg(long, env = "SECCHI_JUDGE_API_KEY", hide_env_values = true, hide_default_value = true)]
     pub judge_api_key: Option<String>,
-    /// Calls at once
+    /// Calls at once, over all workers that share a Redis
     #[arg(long, env = "SECCHI_JUDGE_MAX_CONCURRENCY", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub judge_max_concurrency: u32,
+    /// Requests a minute, over all workers that share a Redis [default: no limit]
+    #[arg(long, env = "SECCHI_JUDGE_RPM", value_parser = clap::value_parser!(u32).range(1..))]
+    pub judge_rpm: Option<u32>,
+    /// Tokens a minute, sent and received, over all workers that share a Redis [default: no limit]
+    #[arg(long, env = "SECCHI_JUDGE_TPM", value_parser = clap::value_parser!(u32).range(1..))]
+    pub judge_tpm: Option<u32>,
     /// Seconds that one call may take
     #[arg(long, env = "SECCHI_JUDGE_TIMEOUT_S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub judge_timeout_s: u64,
+    /// Dollars that judging may cost in a UTC day; then it pauses till the next [default: no limit]
+    #[arg(long, env = "SECCHI_JUDGE_BUDGET_USD_PER_DAY", value_parser = dollars)]
+    pub judge_budget_usd_per_day: Option<f64>,
     /// Dollars for a million tokens sent
-    #[arg(long, env = "SECCHI_JUDGE_PRICE_IN", default_value_t = 0.0)]
+    #[arg(long, env = "SECCHI_JUDGE_PRICE_IN", default_value_t = 0.0, value_parser = dollars)]
     pub judge_price_in: f64,
+    /// Dollars for a million tokens sent that the endpoint had in its cache [default: as other tokens sent]
+    #[arg(long, env = "SECCHI_JUDGE_PRICE_CACHED", value_parser = dollars)]
+    pub judge_price_cached: Option<f64>,
     /// Dollars for a million tokens received
-    #[arg(long, env = "SECCHI_JUDGE_PRICE_OUT", default_value_t = 0.0)]
+    #[arg(long, env = "SECCHI_JUDGE_PRICE_OUT", default_value_t = 0.0, value_parser = dollars)]
     pub judge_price_out: f64,
     /// A folder whose files replace the built-in prompts
     #[arg(long, env = "SECCHI_PROMPTS_DIR")]
@@ -217,6 +229,12 @@ pub fn no_color() -> bool {
 /// The log filter: `SECCHI_LOG` in the syntax of `tracing`'s directives; `info` unless said.
 pub fn log_filter() -> String {
     std::env::var(LOG_VARIABLE).unwrap_or_else(|_| DEFAULT_LOG.into())
+}
+
+/// Reads an amount of money.
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount: f64 = text.parse().map_err(|_| "it must be a number of dollars".to_owned())?;
+    if amount.is_finite() && amount >= 0.0 { Ok(amount) } else { Err("it must be 0 or more dollars".to_owned()) }
 }
 
 fn setting_text(value: &toml::Value) -> Option<String> {

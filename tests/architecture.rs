@@ -36,7 +36,7 @@ const HOMES: [(&str, &[&str]); 19] = [
     ("diesel", &["store"]),
     ("diesel_migrations", &["store"]),
     ("libsqlite3_sys", &["store"]),
-    ("redis", &["queue"]),
+    ("redis", &["queue", "limiter"]),
     ("reqwest", &["judge", "client"]),
     ("prometheus", &["telemetry"]),
     ("tracing_subscriber", &["telemetry"]),

@@ -9,8 +9,9 @@ use crate::judge::{
     ApiKey, BuildError, CallReport, Configuration, Endpoint, FaultKind, FenceSecret, Judge, Kind, Observer,
     PromptError, Prompts, Usage, build,
 };
+use crate::limiter::Gate;
 use crate::store::configurations::{self, CURRENT, ConfigurationRow};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, load_judge_checked};
 use crate::telemetry::Metrics;
 
 /// What can go wrong with judge configurations.
@@ -28,6 +29,12 @@ pub enum JudgesError {
     /// No configuration is current yet.
     #[error("no judge configuration is current; start `secchi serve` once")]
     NoneCurrent,
+    /// A budget without a price.
+    #[error(
+        "SECCHI_JUDGE_BUDGET_USD_PER_DAY cannot be kept without a price; set SECCHI_JUDGE_PRICE_IN and \
+         SECCHI_JUDGE_PRICE_OUT, dollars for a million tokens"
+    )]
+    Unpriced,
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -39,6 +46,7 @@ enum Source {
     Settings {
         wanted: Box<Configuration>,
         endpoint: Option<Endpoint>,
+        gate: Arc<Gate>,
         observer: Observer,
         metrics: Arc<Metrics>,
     },
@@ -50,12 +58,15 @@ enum Source {
 #[derive(Debug, Clone, Copy, Default)]
 struct Prices {
     sent: f64,
+    cached: f64,
     received: f64,
 }
 
 impl Prices {
     fn cost_usd(self, usage: Usage) -> f64 {
-        (usage.prompt_tokens as f64 * self.sent + usage.completion_tokens as f64 * self.received) / 1e6
+        let fresh = usage.prompt_tokens.saturating_sub(usage.cached_tokens) as f64;
+        let (cached, received) = (usage.cached_tokens as f64, usage.completion_tokens as f64);
+        (fresh * self.sent + cached * self.cached + received * self.received) / 1e6
     }
 }
 
@@ -63,23 +74,28 @@ impl Prices {
 pub struct Judges {
     source: Source,
     prices: Prices,
+    budget_usd: Option<f64>,
     max_concurrency: usize,
     built: Mutex<Option<(String, Arc<dyn Judge>)>>,
 }
 
 impl Judges {
-    /// Judges as the settings say.
+    /// Judges as the settings say, which ask through `gate`.
     ///
     /// # Errors
-    /// When the prompts cannot be used.
-    pub fn new(settings: &JudgeSettings, metrics: Arc<Metrics>) -> Result<Judges, JudgesError> {
-        let prices = Prices { sent: settings.judge_price_in, received: settings.judge_price_out };
+    /// When the prompts cannot be used, or a budget could not be kept for want of a price.
+    pub fn new(settings: &JudgeSettings, gate: Arc<Gate>, metrics: Arc<Metrics>) -> Result<Judges, JudgesError> {
+        let sent = settings.judge_price_in;
+        let cached = settings.judge_price_cached.unwrap_or(sent);
+        let prices = Prices { sent, cached, received: settings.judge_price_out };
         let endpoint = settings.judge_base_url.as_ref().map(|base_url| Endpoint {
             base_url: base_url.clone(),
             api_key: settings.judge_api_key.clone().map(ApiKey::new),
             timeout: Duration::from_secs(settings.judge_timeout_s),
-            max_concurrency: settings.judge_max_concurrency as usize,
         });
+        if endpoint.is_some() && settings.judge_budget_usd_per_day.is_some() && sent + prices.received <= 0.0 {
+            return Err(JudgesError::Unpriced);
+        }
         let fence = FenceSecret::random();
         let wanted = match &endpoint {
             None => Configuration::offline(fence),
@@ -94,8 +110,9 @@ impl Judges {
         let counted = metrics.clone();
         let observer: Observer = Arc::new(move |report: &CallReport| observe(&counted, prices, report));
         Ok(Judges {
-            source: Source::Settings { wanted: Box::new(wanted), endpoint, observer, metrics },
+            source: Source::Settings { wanted: Box::new(wanted), endpoint, gate, observer, metrics },
             prices,
+            budget_usd: settings.judge_budget_usd_per_day,
             max_concurrency: settings.judge_max_concurrency as usize,
             built: Mutex::default(),
         })
@@ -106,6 +123,7 @@ impl Judges {
         Judges {
             source: Source::Given(judge),
             prices: Prices::default(),
+            budget_usd: None,
             max_concurrency,
             built: Mutex::default(),
         }
@@ -121,10 +139,35 @@ impl Judges {
         self.prices.cost_usd(usage)
     }
 
-    /// HTTP requests to the judge that are under way.
-    pub fn in_flight(&self) -> usize {
-        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        built.as_ref().map_or(0, |(_, judge)| judge.in_flight())
+    /// Dollars that judging may cost in a UTC day, if there is such a limit.
+    pub fn budget_usd(&self) -> Option<f64> {
+        self.budget_usd
+    }
+
+    /// Whether an endpoint is asked with no limit to what it may cost.
+    pub fn is_unlimited(&self) -> bool {
+        matches!(&self.source, Source::Settings { endpoint: Some(_), .. }) && self.budget_usd.is_none()
+    }
+
+    /// The gate before the endpoint; none of a judge that a test hands in.
+    pub fn gate(&self) -> Option<&Arc<Gate>> {
+        match &self.source {
+            Source::Settings { gate, .. } => Some(gate),
+            Source::Given(_) => None,
+        }
+    }
+
+    /// Lets calls go out again if the judge was checked after it was given up.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn recover(&self, store: &Store) -> Result<(), StoreError> {
+        if let Some(gate) = self.gate()
+            && gate.closed().is_some()
+        {
+            gate.recover(store.read(load_judge_checked).await?).await;
+        }
+        Ok(())
     }
 
     /// Makes the configuration of the settings current if there is none yet; says in the log where the settings differ
@@ -158,6 +201,11 @@ impl Judges {
         if let Source::Settings { metrics, .. } = &self.source {
             stand_at_zero(metrics, &current.model);
         }
+        if self.is_unlimited() {
+            tracing::warn!(
+                "the judge's endpoint has no budget; set SECCHI_JUDGE_BUDGET_USD_PER_DAY and the prices to limit what a day may cost"
+            );
+        }
         if current.id != settings_id {
             tracing::warn!(
                 current = current.id,
@@ -185,8 +233,9 @@ impl Judges {
     pub fn wanted_judge(&self) -> Result<Arc<dyn Judge>, JudgesError> {
         match &self.source {
             Source::Given(judge) => Ok(judge.clone()),
-            Source::Settings { wanted, endpoint, observer, .. } => {
-                Ok(build(wanted, endpoint.as_ref(), Some(observer.clone()))?)
+            Source::Settings { wanted, endpoint, gate, observer, .. } => {
+                let endpoint = endpoint.as_ref().map(|endpoint| (endpoint, gate.clone()));
+                Ok(build(wanted, endpoint, Some(observer.clone()))?)
             }
         }
     }
@@ -206,7 +255,9 @@ impl Judges {
     pub async fn judge(&self, store: &Store, configuration_id: &str) -> Result<Arc<dyn Judge>, JudgesError> {
         let (endpoint, observer) = match &self.source {
             Source::Given(judge) => return Ok(judge.clone()),
-            Source::Settings { endpoint, observer, .. } => (endpoint.as_ref(), observer.clone()),
+            Source::Settings { endpoint, gate, observer, .. } => {
+                (endpoint.as_ref().map(|endpoint| (endpoint, gate.clone())), observer.clone())
+            }
         };
         let known = self.built.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((_, judge)) = known.filter(|(id, _)| id == configuration_id) {

@@ -10,8 +10,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::domain::outcome::Outcome;
+use crate::domain::question::Split;
 use crate::domain::submission::PausedFor;
-use crate::judge::{self, Failure, Item, ItemReason, Judge};
+use crate::judge::{self, Asked, Asking, Failure, Item, ItemReason, Judge};
+use crate::limiter::Line;
 use crate::store::leases::Lease;
 use crate::store::submissions::Submission;
 
@@ -27,6 +29,13 @@ const SLICE_ANSWERS: usize = 200;
 /// How long calls under way may take when the process is asked to stop.
 const STOP_GRACE: Duration = Duration::from_secs(6);
 
+/// Calls that one submission has going for each that may be under way at once: while some wait for another try, others
+/// take their place.
+const CALLS_PER_PLACE: usize = 4;
+
+/// How long a submission rests at the budget's end, or where it cannot be told whether its answer fails or the judge.
+const REST_MS: i64 = 15_000;
+
 /// How a slice ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SliceEnd {
@@ -36,8 +45,13 @@ pub enum SliceEnd {
     Yielded,
     /// Another submission asks about all that is left.
     Elsewhere,
-    /// The judge is out of reach.
-    Paused(PausedFor),
+    /// No answer can be judged now.
+    Paused {
+        /// Why.
+        paused_for: PausedFor,
+        /// How long to wait before another try.
+        rest_ms: i64,
+    },
 }
 
 /// A submission as judging needs it.
@@ -71,12 +85,13 @@ pub async fn judge_slice(
     if pending.is_empty() {
         return Ok(SliceEnd::Complete);
     }
+    evaluation.judges.recover(&evaluation.store).await?;
     let judge = match evaluation.judges.judge(&evaluation.store, work.configuration_id).await {
         Ok(judge) => judge,
         Err(JudgesError::Store(error)) => return Err(error.into()),
         Err(error) => {
             tracing::error!(submission = work.submission.id, %error, "judging pauses");
-            return Ok(SliceEnd::Paused(PausedFor::JudgeUnavailable));
+            return Ok(SliceEnd::Paused { paused_for: PausedFor::JudgeUnavailable, rest_ms: REST_MS });
         }
     };
     let mut slice = Slice {
@@ -87,8 +102,10 @@ pub async fn judge_slice(
         unclaimed: pending,
         claimed: VecDeque::new(),
         calls: JoinSet::new(),
+        stop: watch::Sender::new(false),
         end: SliceEnd::Complete,
         has_claimed: false,
+        met_circuit: false,
     };
     let outcome = slice.ask(stopping).await;
     if matches!(outcome, Err(WorkError::LeaseLost)) {
@@ -110,71 +127,124 @@ struct Slice<'a> {
     unclaimed: Vec<Pending>,
     claimed: VecDeque<Pending>,
     calls: JoinSet<Judged>,
+    /// Tells the calls that those not under way are not wanted any more.
+    stop: watch::Sender<bool>,
     end: SliceEnd,
     has_claimed: bool,
+    /// Whether a call met an open circuit.
+    met_circuit: bool,
 }
 
 impl Slice<'_> {
-    /// Keeps as many calls going as the settings allow. Each is a task of its own, so that storing what came holds up
-    /// nothing that is under way; what comes meanwhile is stored together next time.
+    /// Keeps enough calls going. Each is a task of its own that waits for its turn, so that storing what came holds up
+    /// none of them; what comes meanwhile is stored together next time.
     async fn ask(&mut self, stopping: &mut watch::Receiver<bool>) -> Result<SliceEnd, WorkError> {
         loop {
-            if !*stopping.borrow() {
-                self.start_calls().await?;
+            if *stopping.borrow() {
+                self.finish_calls().await?;
+                self.end = SliceEnd::Yielded;
+                break;
             }
-            let next = tokio::select! {
-                next = self.calls.join_next() => next,
-                () = stopped(stopping) => {
-                    self.finish_calls().await?;
-                    self.end = SliceEnd::Yielded;
-                    break;
-                }
+            self.start_calls().await?;
+            let mut came = tokio::select! {
+                came = self.calls.join_next() => came,
+                () = stopped(stopping) => continue,
             };
-            let mut came = next;
+            if came.is_none() {
+                break;
+            }
             while let Some(judged) = came {
-                if let Some(pause) = self.ledger.take(judged?) {
-                    self.end = SliceEnd::Paused(pause);
+                if let Some(paused_for) = self.ledger.take(judged?) {
+                    self.pause(paused_for);
+                    self.met_circuit = true;
                 }
                 came = self.calls.try_join_next();
             }
-            if self.calls.is_empty() {
-                self.ledger.settle_streak();
-            }
-            self.ledger.flush().await?;
-            if self.calls.is_empty() && (self.end != SliceEnd::Complete || !self.has_more()) {
-                break;
+            if let Some(paused_for) = self.ledger.flush().await? {
+                self.pause(paused_for);
             }
         }
         let is_left = self.ledger.outcomes.contains(&Outcome::Pending);
         Ok(match &self.end {
-            SliceEnd::Complete if self.ledger.has_streak() => SliceEnd::Paused(PausedFor::JudgeUnavailable),
             SliceEnd::Complete if is_left => SliceEnd::Elsewhere,
-            SliceEnd::Yielded if !is_left => SliceEnd::Complete,
+            // One of the calls was the probe that closed the circuit again.
+            SliceEnd::Paused { .. } if is_left && self.met_circuit && !self.is_closed() => SliceEnd::Yielded,
+            _ if !is_left => SliceEnd::Complete,
             end => end.clone(),
         })
     }
 
-    fn has_more(&self) -> bool {
-        !(self.unclaimed.is_empty() && self.claimed.is_empty() && self.ledger.again.is_empty())
+    /// Starts no further call, and calls off those that wait.
+    fn pause(&mut self, paused_for: PausedFor) {
+        self.end = SliceEnd::Paused { paused_for, rest_ms: self.rest_ms() };
+        self.stop.send_replace(true);
     }
 
-    /// Starts calls up to the limit, claiming answers as they are needed.
+    fn is_closed(&self) -> bool {
+        self.evaluation.judges.gate().is_none_or(|gate| gate.closed().is_some())
+    }
+
+    fn rest_ms(&self) -> i64 {
+        let closed = self.evaluation.judges.gate().and_then(|gate| gate.closed());
+        closed.map_or(REST_MS, |closed| (closed.retry_at_ms - self.evaluation.clock.now_ms()).max(0))
+    }
+
+    /// Starts calls up to the limit, claiming answers and reserving money as they are needed.
     async fn start_calls(&mut self) -> Result<(), WorkError> {
-        while self.end == SliceEnd::Complete && self.calls.len() < self.evaluation.judges.max_concurrency() {
-            let next = self.claimed.pop_front().or_else(|| self.ledger.again.pop());
-            if let Some(pending) = next {
-                self.calls.spawn(call(self.judge.clone(), self.work.release.clone(), pending));
-            } else if self.unclaimed.is_empty() {
+        let places = self.evaluation.judges.max_concurrency();
+        let most = places.max(SLICE_ANSWERS.min(CALLS_PER_PLACE * places));
+        while self.end == SliceEnd::Complete && self.calls.len() < most {
+            let mut ready = self.ready(most - self.calls.len());
+            if ready.is_empty() && self.unclaimed.is_empty() {
                 break;
-            } else if self.has_claimed && self.others_wait().await {
+            }
+            if ready.is_empty() && self.has_claimed && self.others_wait().await {
                 self.end = SliceEnd::Yielded;
-            } else {
+                break;
+            }
+            if ready.is_empty() {
                 let batch = self.unclaimed.drain(..self.unclaimed.len().min(SLICE_ANSWERS)).collect();
                 self.claimed = self.ledger.claim(batch).await?.into();
                 self.has_claimed |= !self.claimed.is_empty();
+                continue;
+            }
+            let granted = self.ledger.reserve(&ready, self.most_usd(&ready)).await?;
+            let left = ready.split_off(granted);
+            let is_short = !left.is_empty();
+            left.into_iter().rev().for_each(|pending| self.claimed.push_front(pending));
+            ready.into_iter().for_each(|pending| self.start(pending));
+            if is_short && self.calls.is_empty() {
+                self.end = SliceEnd::Paused { paused_for: PausedFor::Budget, rest_ms: REST_MS };
+            }
+            if is_short {
+                break;
             }
         }
         Ok(())
+    }
+
+    /// Up to so many claimed answers.
+    fn ready(&mut self, most: usize) -> Vec<Pending> {
+        let next = || self.claimed.pop_front().or_else(|| self.ledger.again.pop());
+        std::iter::from_fn(next).take(most).collect()
+    }
+
+    /// Dollars that the dearest call about one of these may cost.
+    fn most_usd(&self, pending: &[Pending]) -> f64 {
+        let judges = &self.evaluation.judges;
+        let items = pending.iter().filter_map(|pending| item(&self.work.release, pending));
+        items.map(|item| judges.cost_usd(self.judge.tokens(&item))).fold(0.0, f64::max)
+    }
+
+    fn start(&mut self, mut pending: Pending) {
+        pending.asked_at_ms = self.evaluation.clock.now_ms();
+        let line = match self.work.submission.metadata.split {
+            _ if self.work.is_rejudging => Line::Background,
+            Split::Test => Line::Test,
+            Split::Val | Split::Train => Line::Val,
+        };
+        let asking = Asking { line, stop: self.stop.subscribe() };
+        self.calls.spawn(call(self.judge.clone(), self.work.release.clone(), pending, asking));
     }
 
     async fn others_wait(&self) -> bool {
@@ -183,6 +253,7 @@ impl Slice<'_> {
 
     /// Waits a little for the calls under way, and gives up those that take longer.
     async fn finish_calls(&mut self) -> Result<(), WorkError> {
+        self.stop.send_replace(true);
         let deadline = Instant::now() + STOP_GRACE;
         loop {
             match timeout_at(deadline, self.calls.join_next()).await {
@@ -199,7 +270,8 @@ impl Slice<'_> {
                 }
             }
         }
-        self.ledger.flush().await
+        let _stops_anyway = self.ledger.flush().await?;
+        Ok(())
     }
 }
 
@@ -208,15 +280,20 @@ async fn stopped(stopping: &mut watch::Receiver<bool>) {
     let _or_the_sender_is_gone = stopping.wait_for(|stop| *stop).await.is_ok();
 }
 
-async fn call(judge: Arc<dyn Judge>, release: Arc<GradingRelease>, pending: Pending) -> Judged {
-    let result = match item(&release, &pending) {
-        Some(item) => judge.judge(&item).await,
+async fn call(
+    judge: Arc<dyn Judge>,
+    release: Arc<GradingRelease>,
+    pending: Pending,
+    asking: Asking,
+) -> Judged {
+    let asked = match item(&release, &pending) {
+        Some(item) => judge.judge(&item, asking).await,
         None => {
             let detail = "the question is not open-ended".to_owned();
-            Err(Failure::Item { reason: ItemReason::BadRequest, detail })
+            Asked::free(Err(Failure::Item { reason: ItemReason::BadRequest, detail }))
         }
     };
-    (pending, result)
+    (pending, asked)
 }
 
 fn item<'a>(release: &'a GradingRelease, pending: &'a Pending) -> Option<Item<'a>> {
@@ -235,7 +312,7 @@ fn pending(work: &Work<'_>, outcomes: &[Outcome]) -> Vec<Pending> {
         .filter_map(|(place, _)| {
             let answer = judge::normalise(work.answers.get(place)?.as_deref()?);
             let rubric = work.release.facts.get(place)?.question_type.rubric()?;
-            let mut pending = Pending { place, rubric, key: String::new(), answer };
+            let mut pending = Pending { place, rubric, key: String::new(), answer, asked_at_ms: 0 };
             pending.key = judge::judgement_key(&item(&work.release, &pending)?);
             Some(pending)
         })

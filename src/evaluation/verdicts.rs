@@ -7,18 +7,21 @@ use crate::domain::instant;
 use crate::domain::outcome::{FailureReason, Outcome};
 use crate::domain::question::Rubric;
 use crate::domain::submission::PausedFor;
-use crate::judge::{Failure, ItemReason, PauseCause, Verdict};
+use crate::judge::{Asked, Failure, ItemReason, Usage, Verdict};
+use crate::store::claims::Reservation;
+use crate::store::failures::FailureRow;
 use crate::store::judgements::{self, JudgementRow, SpendRow};
 use crate::store::leases::confirm_lease;
 use crate::store::submissions::{self, Progress};
-use crate::store::{StoreError, claims, scores};
+use crate::store::{DbConnection, StoreError, claims, failures, scores};
 
 use super::Evaluation;
 use super::judging::Work;
 use super::work::WorkError;
 
-/// Answers in a row that the judge does not score, however often it is asked, before it counts as out of reach.
-const OUTAGE_STREAK: usize = 5;
+/// Calls that may fail at an answer, each with all its tries, before it is the answer's failure: the first may have met
+/// a moment of trouble.
+const MAX_CALLS: i32 = 2;
 
 /// One pending answer.
 pub(super) struct Pending {
@@ -29,13 +32,25 @@ pub(super) struct Pending {
     pub(super) key: String,
     /// The normalised answer.
     pub(super) answer: String,
+    /// When it was last asked about.
+    pub(super) asked_at_ms: i64,
 }
 
 /// Scores that stand, by the key of their judgement.
 type Standing = HashMap<String, [u8; 3]>;
 
 /// What came of the call about one pending answer.
-pub(super) type Judged = (Pending, Result<Verdict, Failure>);
+pub(super) type Judged = (Pending, Asked);
+
+/// What becomes of an answer that a call failed at.
+enum Fate {
+    /// It gets another call.
+    Again,
+    /// It has failed.
+    Failed(FailureReason),
+    /// Nobody can tell whether the answer fails or the judge: nothing was scored since.
+    Open,
+}
 
 /// What a slice has found out and not yet stored.
 pub(super) struct Ledger<'a> {
@@ -43,15 +58,19 @@ pub(super) struct Ledger<'a> {
     work: &'a Work<'a>,
     pub(super) outcomes: &'a mut [Outcome],
     progress: Progress,
-    unsaved: Vec<(Rubric, JudgementRow)>,
-    /// Whether this slice's calls have scored an answer.
-    has_scored: bool,
-    /// Answers that the judge failed at since it last scored one.
-    streak: Vec<Pending>,
-    /// Answers that the judge failed at before it scored others: they get another chance.
+    unsaved: Unsaved,
+    /// Answers that a call failed at: they get another one.
     pub(super) again: Vec<Pending>,
-    /// Places of the answers that have had it.
-    tried_again: HashSet<usize>,
+}
+
+/// What came and is not stored yet.
+#[derive(Default)]
+struct Unsaved {
+    judgements: Vec<JudgementRow>,
+    failures: Vec<(Pending, FailureRow)>,
+    spend: Vec<SpendRow>,
+    /// Keys of calls that have ended.
+    ended: Vec<String>,
 }
 
 impl<'a> Ledger<'a> {
@@ -61,11 +80,8 @@ impl<'a> Ledger<'a> {
             work,
             outcomes,
             progress: work.submission.progress,
-            unsaved: Vec::new(),
-            has_scored: false,
-            streak: Vec::new(),
+            unsaved: Unsaved::default(),
             again: Vec::new(),
-            tried_again: HashSet::new(),
         }
     }
 
@@ -124,58 +140,87 @@ impl<'a> Ledger<'a> {
         Ok(left)
     }
 
+    /// Reserves money for calls about `pending`, in their order, and says for how many there is enough.
+    pub(super) async fn reserve(&self, pending: &[Pending], each_usd: f64) -> Result<usize, WorkError> {
+        let Some(budget_usd) = self.evaluation.judges.budget_usd() else { return Ok(pending.len()) };
+        let keys: Vec<String> = pending.iter().map(|pending| pending.key.clone()).collect();
+        let (configuration_id, lease) = (self.work.configuration_id.to_owned(), self.work.lease.clone());
+        let now_ms = self.evaluation.clock.now_ms();
+        let granted: Result<usize, StoreError> = self
+            .evaluation
+            .store
+            .write_recoverable(move |connection| {
+                claims::lock_budget(connection)?;
+                let spent_usd = judgements::load_spent_usd(connection, &instant::day(now_ms))?;
+                let reservation = Reservation { budget_usd, spent_usd, each_usd };
+                claims::reserve_money(connection, &configuration_id, &lease, &keys, reservation, now_ms)
+            })
+            .await;
+        Ok(granted?)
+    }
+
     /// Notes what came of a call; says so when no further call makes sense.
-    pub(super) fn take(&mut self, (pending, result): Judged) -> Option<PausedFor> {
+    pub(super) fn take(&mut self, (pending, asked): Judged) -> Option<PausedFor> {
         let question_id = &self.work.release.question_ids[pending.place];
-        match result {
+        let submission = &self.work.submission.id;
+        self.unsaved.ended.push(pending.key.clone());
+        self.spend(pending.rubric, &asked);
+        match asked.result {
             Ok(verdict) => {
                 self.outcomes[pending.place] = Outcome::Rubric { scores: verdict.scores };
                 self.progress.judged += 1;
-                self.has_scored = true;
-                self.settle_streak();
-                self.unsaved.push((pending.rubric, self.row(&pending, question_id, verdict)));
+                let row = self.row(&pending, question_id, verdict, asked.usage);
+                self.unsaved.judgements.push(row);
                 None
             }
             Err(Failure::Item { reason, detail }) => {
-                tracing::warn!(submission = self.work.submission.id, question_id, %reason, detail, "not judged");
-                self.fail(pending.place, failure_reason(reason));
+                tracing::warn!(submission, question_id, %reason, detail, "not judged");
+                let row = self.failure_row(&pending, question_id, reason, detail);
+                self.unsaved.failures.push((pending, row));
                 None
             }
+            Err(Failure::Stopped) => None,
             Err(Failure::Pause { cause, detail }) => {
-                tracing::error!(submission = self.work.submission.id, question_id, %cause, detail, "no judgement");
-                self.streak.push(pending);
-                let outage = cause != PauseCause::Unavailable || self.streak.len() >= OUTAGE_STREAK;
-                outage.then_some(PausedFor::JudgeUnavailable)
+                tracing::warn!(submission, question_id, %cause, detail, "no judgement for now");
+                Some(PausedFor::JudgeUnavailable)
             }
         }
     }
 
-    /// Decides on the answers that the judge failed at, if it has scored others: each is asked once more, since it may
-    /// have met a short outage, and is then taken for the one that fails.
-    pub(super) fn settle_streak(&mut self) {
-        if !self.has_scored {
+    fn failure_row(&self, pending: &Pending, question_id: &str, reason: ItemReason, detail: String) -> FailureRow {
+        FailureRow {
+            submission_id: self.work.submission.id.clone(),
+            configuration_id: self.work.configuration_id.to_owned(),
+            question_id: question_id.to_owned(),
+            key: pending.key.clone(),
+            reason: failure_reason(reason).to_string(),
+            detail,
+            calls: 1,
+            first_failed_at_ms: pending.asked_at_ms,
+            last_failed_at_ms: self.evaluation.clock.now_ms(),
+        }
+    }
+
+    /// Adds what a call took, whatever came of it.
+    fn spend(&mut self, rubric: Rubric, asked: &Asked) {
+        let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        if asked.calls == 0 {
             return;
         }
-        for pending in std::mem::take(&mut self.streak) {
-            if self.tried_again.insert(pending.place) {
-                self.again.push(pending);
-            } else {
-                self.fail(pending.place, FailureReason::Unavailable);
-            }
-        }
+        self.unsaved.spend.push(SpendRow {
+            day: instant::day(self.evaluation.clock.now_ms()),
+            configuration_id: self.work.configuration_id.to_owned(),
+            rubric: rubric.to_string(),
+            team_id: self.work.submission.team_id.clone(),
+            calls: asked.calls.into(),
+            prompt_tokens: tokens(asked.usage.prompt_tokens),
+            cached_tokens: tokens(asked.usage.cached_tokens),
+            completion_tokens: tokens(asked.usage.completion_tokens),
+            cost_usd: self.evaluation.judges.cost_usd(asked.usage),
+        });
     }
 
-    /// Whether there are answers that the judge failed at and none that it scored.
-    pub(super) fn has_streak(&self) -> bool {
-        !self.streak.is_empty()
-    }
-
-    fn fail(&mut self, place: usize, reason: FailureReason) {
-        self.outcomes[place] = Outcome::Failed(reason);
-        self.progress.failed += 1;
-    }
-
-    fn row(&self, pending: &Pending, question_id: &str, verdict: Verdict) -> JudgementRow {
+    fn row(&self, pending: &Pending, question_id: &str, verdict: Verdict, usage: Usage) -> JudgementRow {
         let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         JudgementRow {
             configuration_id: self.work.configuration_id.to_owned(),
@@ -185,42 +230,59 @@ impl<'a> Ledger<'a> {
             scores: serde_json::json!(verdict.scores).to_string(),
             explanations: serde_json::json!(verdict.explanations).to_string(),
             answered_model: verdict.model,
-            prompt_tokens: tokens(verdict.usage.prompt_tokens),
-            cached_tokens: tokens(verdict.usage.cached_tokens),
-            completion_tokens: tokens(verdict.usage.completion_tokens),
-            cost_usd: self.evaluation.judges.cost_usd(verdict.usage),
+            prompt_tokens: tokens(usage.prompt_tokens),
+            cached_tokens: tokens(usage.cached_tokens),
+            completion_tokens: tokens(usage.completion_tokens),
+            cost_usd: self.evaluation.judges.cost_usd(usage),
             created_at_ms: self.evaluation.clock.now_ms(),
         }
     }
 
-    /// Stores what is new. Judgements are paid for and stay even if the lease was lost; the rest does not.
-    pub(super) async fn flush(&mut self) -> Result<(), WorkError> {
-        let unsaved = std::mem::take(&mut self.unsaved);
-        let (spend, rows) =
-            (self.spend(&unsaved), unsaved.into_iter().map(|(_, row)| row).collect::<Vec<_>>());
-        let outcomes = self.outcomes.to_vec();
-        let (lease, progress) = (self.work.lease.clone(), self.progress);
+    /// Stores what is new; says so when it cannot be told whether an answer fails or the judge. Judgements are paid for
+    /// and stay even if the lease was lost; the rest does not.
+    pub(super) async fn flush(&mut self) -> Result<Option<PausedFor>, WorkError> {
+        let Unsaved { judgements, failures, spend, ended } = std::mem::take(&mut self.unsaved);
+        let (failed, rows): (Vec<Pending>, Vec<FailureRow>) = failures.into_iter().unzip();
+        let places: Vec<usize> = failed.iter().map(|pending| pending.place).collect();
+        let (mut outcomes, mut progress) = (self.outcomes.to_vec(), self.progress);
+        let (lease, is_rejudging) = (self.work.lease.clone(), self.work.is_rejudging);
         let configuration_id = self.work.configuration_id.to_owned();
-        let is_rejudging = self.work.is_rejudging;
-        let held: Result<bool, StoreError> = self
+        let stored: Result<Option<(Vec<Outcome>, Progress, Vec<Fate>)>, StoreError> = self
             .evaluation
             .store
             .write(move |connection| {
-                judgements::insert_judgements(connection, rows)?;
-                for row in &spend {
-                    judgements::add_spend(connection, row)?;
+                judgements::insert_judgements(connection, judgements)?;
+                judgements::add_spend(connection, spend)?;
+                claims::settle_money(connection, &configuration_id, &lease, &ended)?;
+                if !confirm_lease(connection, &lease)? {
+                    return Ok(None);
                 }
-                let held = confirm_lease(connection, &lease)?;
-                if held {
-                    scores::save_outcomes(connection, &lease.name, &configuration_id, &outcomes)?;
-                    if !is_rejudging {
-                        submissions::update_progress(connection, &lease.name, progress)?;
+                let fates = fates(connection, &rows)?;
+                for (place, fate) in places.iter().zip(&fates) {
+                    if let Fate::Failed(reason) = fate {
+                        outcomes[*place] = Outcome::Failed(*reason);
+                        progress.failed += 1;
                     }
                 }
-                Ok(held)
+                scores::save_outcomes(connection, &lease.name, &configuration_id, &outcomes)?;
+                if !is_rejudging {
+                    submissions::update_progress(connection, &lease.name, progress)?;
+                }
+                Ok(Some((outcomes, progress, fates)))
             })
             .await;
-        if held? { Ok(()) } else { Err(WorkError::LeaseLost) }
+        let Some((outcomes, progress, fates)) = stored? else { return Err(WorkError::LeaseLost) };
+        self.outcomes.copy_from_slice(&outcomes);
+        self.progress = progress;
+        let mut is_open = false;
+        for (pending, fate) in failed.into_iter().zip(fates) {
+            match fate {
+                Fate::Again => self.again.push(pending),
+                Fate::Failed(_) => {}
+                Fate::Open => is_open = true,
+            }
+        }
+        Ok(is_open.then_some(PausedFor::JudgeUnavailable))
     }
 
     /// Lets go of what was claimed and is not judged.
@@ -231,35 +293,28 @@ impl<'a> Ledger<'a> {
             .write_recoverable(move |connection| claims::release_keys(connection, &lease))
             .await
     }
+}
 
-    fn spend(&self, unsaved: &[(Rubric, JudgementRow)]) -> Vec<SpendRow> {
-        let mut spend = Vec::new();
-        for rubric in Rubric::ALL {
-            let of_rubric = unsaved.iter().filter(|(other, _)| other == rubric).map(|(_, row)| row);
-            let mut sum = SpendRow {
-                day: instant::day(self.evaluation.clock.now_ms()),
-                configuration_id: self.work.configuration_id.to_owned(),
-                rubric: rubric.to_string(),
-                team_id: self.work.submission.team_id.clone(),
-                calls: 0,
-                prompt_tokens: 0,
-                cached_tokens: 0,
-                completion_tokens: 0,
-                cost_usd: 0.0,
-            };
-            for row in of_rubric {
-                sum.calls += 1;
-                sum.prompt_tokens += row.prompt_tokens;
-                sum.cached_tokens += row.cached_tokens;
-                sum.completion_tokens += row.completion_tokens;
-                sum.cost_usd += row.cost_usd;
-            }
-            if sum.calls > 0 {
-                spend.push(sum);
-            }
-        }
-        spend
+/// Notes failed calls and says what becomes of their answers.
+fn fates(connection: &mut DbConnection, rows: &[FailureRow]) -> Result<Vec<Fate>, StoreError> {
+    let Some(first) = rows.first() else { return Ok(Vec::new()) };
+    failures::note_failures(connection, rows)?;
+    let known = failures::load_failures(connection, &first.submission_id, &first.configuration_id)?;
+    let mut fates = Vec::with_capacity(rows.len());
+    for row in rows {
+        let noted = known.iter().find(|noted| noted.question_id == row.question_id).unwrap_or(row);
+        let reason = FailureReason::parse(&noted.reason).unwrap_or(FailureReason::Unavailable);
+        fates.push(if noted.calls < MAX_CALLS {
+            Fate::Again
+        } else if reason != FailureReason::Unavailable
+            || judgements::has_judged_since(connection, &row.configuration_id, noted.first_failed_at_ms)?
+        {
+            Fate::Failed(reason)
+        } else {
+            Fate::Open
+        });
     }
+    Ok(fates)
 }
 
 /// What the ledger keeps of the judge's reason.
@@ -271,5 +326,6 @@ fn failure_reason(reason: ItemReason) -> FailureReason {
         ItemReason::ContentFilter => FailureReason::ContentFilter,
         ItemReason::ContextTooLong => FailureReason::TooLong,
         ItemReason::BadRequest => FailureReason::Rejected,
+        ItemReason::Unavailable => FailureReason::Unavailable,
     }
 }

@@ -25,9 +25,6 @@ use super::lifecycle::refund;
 /// Claims without any progress after which a submission is parked as `failed`.
 const MAX_ATTEMPTS: i32 = 10;
 
-/// How long a submission rests while the judge is out of reach; one of its answers is the next probe.
-const PAUSE_MS: i64 = 15_000;
-
 /// Why a piece of work broke off. The lease lapses, and the submission is taken up again.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkError {
@@ -130,8 +127,8 @@ async fn slice(
             put_back(evaluation, lease, None, 0).await?;
             Ok("requeued")
         }
-        SliceEnd::Paused(paused_for) => {
-            put_back(evaluation, lease, Some(paused_for), PAUSE_MS).await?;
+        SliceEnd::Paused { paused_for, rest_ms } => {
+            put_back(evaluation, lease, Some(paused_for), rest_ms).await?;
             Ok("requeued")
         }
     }

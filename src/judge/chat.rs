@@ -43,8 +43,6 @@ pub struct Endpoint {
     pub api_key: Option<ApiKey>,
     /// Deadline of one try, from connecting to the last byte.
     pub timeout: Duration,
-    /// The number of requests under way at once; at least 1.
-    pub max_concurrency: usize,
 }
 
 /// Why an [`Endpoint`] cannot be used.
@@ -289,7 +287,6 @@ mod tests {
             base_url: base_url.to_owned(),
             api_key: Some(ApiKey::new(key)),
             timeout: Duration::from_secs(1),
-            max_concurrency: 1,
         };
         assert!(!format!("{:?}", endpoint("http://h/v1", "sk-1")).contains("sk-1"));
         for base_url in ["localhost:80", "", "ftp://h"] {

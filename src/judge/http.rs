@@ -2,22 +2,26 @@
 //! which parameters the endpoint refuses. Knows nothing of budgets, submissions or storage.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
-use super::chat::{Chat, Endpoint};
+use super::chat::{Chat, Endpoint, Reply};
 use super::configuration::Configuration;
 use super::fault::CallFault;
+use super::headers::Remaining;
 use super::prompt::{Prompts, Rendered};
 use super::retry::{Backoff, Next, Retries};
-use super::{BuildError, CallReport, Failure, Item, Judge, Observer, Usage, Verdict, reply};
+use super::{
+    Asked, Asking, BuildError, CallReport, Failure, Item, ItemReason, Judge, Observer, PauseCause, Usage, Verdict,
+    reply,
+};
 use crate::domain::question::Rubric;
+use crate::limiter::{Effect, Gate, Pass, Refused, Told};
 
 /// The parameter that caps the output, and the name that older servers know it by.
 const CAP_NAMES: [&str; 2] = ["max_completion_tokens", "max_tokens"];
@@ -27,8 +31,7 @@ pub struct HttpJudge {
     chat: Chat,
     configuration: Configuration,
     prompts: Prompts,
-    permits: Semaphore,
-    max_concurrency: usize,
+    gate: Arc<Gate>,
     /// What the endpoint refused by name; left out from then on.
     refused: Mutex<BTreeSet<String>>,
     backoff: Backoff,
@@ -36,22 +39,21 @@ pub struct HttpJudge {
 }
 
 impl HttpJudge {
-    /// A judge as `configuration` says, at `endpoint`; makes no call.
+    /// A judge as `configuration` says, at `endpoint` behind `gate`; makes no call.
     ///
     /// # Errors
     /// If the endpoint cannot be used or a prompt text is faulty.
     pub fn new(
         configuration: &Configuration,
         endpoint: &Endpoint,
+        gate: Arc<Gate>,
         observer: Option<Observer>,
     ) -> Result<HttpJudge, BuildError> {
-        let max_concurrency = endpoint.max_concurrency.clamp(1, Semaphore::MAX_PERMITS);
         Ok(HttpJudge {
             chat: Chat::new(endpoint)?,
             configuration: configuration.clone(),
             prompts: Prompts::from_texts(&configuration.prompts)?,
-            permits: Semaphore::new(max_concurrency),
-            max_concurrency,
+            gate,
             refused: Mutex::default(),
             backoff: Backoff::default(),
             observer,
@@ -63,55 +65,104 @@ impl HttpJudge {
         HttpJudge { backoff: Backoff { base: Duration::ZERO, cap: Duration::ZERO }, ..self }
     }
 
-    async fn ask_until_done(&self, item: &Item<'_>) -> Result<Verdict, Failure> {
+    async fn ask_until_done(&self, item: &Item<'_>, asking: Asking, spent: &mut Spent) -> Result<Verdict, Failure> {
         let prompt = self.prompts.of(item.rubric).render(item, &self.configuration.fence_secret);
         let mut retries = Retries::new(self.backoff);
-        let mut usage = Usage::default();
         loop {
+            let most = self.most(item, retries.is_lengthened());
             let request = self.request(item.rubric, &prompt, retries.is_lengthened());
-            let (result, took) = self.ask_once(item.rubric, &request).await;
+            let pass = self.enter(&asking, most).await?;
+            let started = Instant::now();
+            let result = match self.chat.ask(&request).await {
+                Ok(reply) => self.read(item.rubric, reply),
+                Err(fault) => Err(fault),
+            };
+            let took = started.elapsed();
+            let usage = match &result {
+                Ok((_, usage, _)) => *usage,
+                Err(fault) => fault.usage,
+            };
+            // What is not known is taken for the most that it can have been.
+            let billed = usage.unwrap_or(most);
+            spent.calls += 1;
+            spent.usage += billed;
+            self.report(item.rubric, result.as_ref().err(), took, billed);
+            let used = usage.map(|usage| usage.prompt_tokens + usage.completion_tokens);
             let fault = match result {
-                Ok(mut verdict) => {
-                    verdict.usage += usage;
+                Ok((verdict, _, remaining)) => {
+                    pass.settle(Effect::Success, used, told(None, remaining)).await;
                     return Ok(verdict);
                 }
                 Err(fault) => fault,
             };
-            usage += fault.usage;
             if let Some(parameter) = &fault.parameter {
                 self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(parameter.clone());
             }
-            match retries.after(&fault, took, rand::random()) {
+            let next = retries.after(&fault, took, rand::random());
+            pass.settle(effect(&fault, &next), used, told(fault.wait, fault.remaining)).await;
+            match next {
                 Next::Stop(failure) => return Err(failure),
-                Next::Again(wait) if wait.is_zero() => {}
-                Next::Again(wait) => sleep(wait).await,
+                Next::Again(wait) => self.rest(&asking, wait).await?,
             }
         }
     }
 
-    async fn ask_once(
-        &self,
-        rubric: Rubric,
-        request: &Map<String, Value>,
-    ) -> (Result<Verdict, CallFault>, Duration) {
-        // Given back while a retry waits, so that one answer's trouble does not hold up the others.
-        // A closed semaphore cannot occur; without a permit the try would still be a right one.
-        let _permit = self.permits.acquire().await;
-        let started = Instant::now();
-        let result = match self.chat.ask(request).await {
-            Ok(reply) => reply::verdict(rubric, &self.configuration.model, reply),
-            Err(fault) => Err(fault),
+    /// Waits until a call may begin.
+    async fn enter(&self, asking: &Asking, most: Usage) -> Result<Pass, Failure> {
+        let tokens = most.prompt_tokens + most.completion_tokens;
+        let mut stop = asking.clone();
+        let entered = tokio::select! {
+            biased;
+            () = stop.stopped() => return Err(Failure::Stopped),
+            entered = self.gate.enter(asking.line, tokens) => entered,
         };
-        let took = started.elapsed();
-        self.report(rubric, &result, took);
-        (result, took)
+        entered.map_err(|refused| match refused {
+            Refused::Closed(_) => self.pause(),
+            Refused::TooLarge => {
+                let detail = format!("it may take {tokens} tokens, more than the limit of a minute");
+                Failure::Item { reason: ItemReason::ContextTooLong, detail }
+            }
+        })
     }
 
-    fn report(&self, rubric: Rubric, result: &Result<Verdict, CallFault>, duration: Duration) {
-        let (fault, usage) = match result {
-            Ok(verdict) => (None, verdict.usage),
-            Err(fault) => (Some(fault.kind), fault.usage),
+    /// Waits before the next try, but not for a try that will not be made.
+    async fn rest(&self, asking: &Asking, wait: Duration) -> Result<(), Failure> {
+        if wait.is_zero() {
+            return Ok(());
+        }
+        let mut stop = asking.clone();
+        tokio::select! {
+            () = stop.stopped() => Err(Failure::Stopped),
+            () = self.gate.until_closed() => Err(self.pause()),
+            () = sleep(wait) => Ok(()),
+        }
+    }
+
+    /// The failure of a call that cannot be made while the circuit is open.
+    fn pause(&self) -> Failure {
+        let detail = match self.gate.closed() {
+            Some(closed) => format!("{}: {}", closed.cause, closed.detail),
+            None => "the circuit was open".to_owned(),
         };
+        Failure::Pause { cause: PauseCause::CircuitOpen, detail }
+    }
+
+    fn read(&self, rubric: Rubric, reply: Reply) -> Result<(Verdict, Option<Usage>, Remaining), CallFault> {
+        let (usage, remaining) = (reply.usage, reply.remaining);
+        Ok((reply::verdict(rubric, &self.configuration.model, reply)?, usage, remaining))
+    }
+
+    /// The most tokens that one try about an answer can take.
+    fn most(&self, item: &Item<'_>, lengthened: bool) -> Usage {
+        // The prompts were read when this was built; without them the cap alone is a sound guess.
+        let estimate = self.configuration.estimate(item).unwrap_or_default();
+        let cap = estimate.max_completion_tokens;
+        let completion_tokens = if lengthened { cap.saturating_mul(2) } else { cap };
+        Usage { prompt_tokens: estimate.prompt_tokens, cached_tokens: 0, completion_tokens }
+    }
+
+    fn report(&self, rubric: Rubric, fault: Option<&CallFault>, duration: Duration, usage: Usage) {
+        let fault = fault.map(|fault| fault.kind);
         if let Some(kind) = fault {
             tracing::debug!(%rubric, fault = %kind, "a judge call failed");
         }
@@ -149,12 +200,39 @@ impl HttpJudge {
     }
 }
 
+/// What a call has taken so far.
+#[derive(Default)]
+struct Spent {
+    calls: u32,
+    usage: Usage,
+}
+
+/// What a faulty try means for the flow.
+fn effect(fault: &CallFault, next: &Next) -> Effect {
+    let (cause, detail) = (fault.kind.to_string(), fault.detail.clone());
+    match fault.kind {
+        kind if kind.is_outage() => Effect::Failure { overload: kind.is_overload(), cause, detail },
+        kind if kind.stops_all() && matches!(next, Next::Stop(_)) => Effect::Stop { cause, detail },
+        _ => Effect::Reply,
+    }
+}
+
+fn told(wait: Option<Duration>, remaining: Remaining) -> Told {
+    let wait_ms = wait.map(|wait| i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+    Told { wait_ms, requests: remaining.requests, tokens: remaining.tokens }
+}
+
 impl Judge for HttpJudge {
-    fn judge<'a>(&'a self, item: &'a Item<'a>) -> BoxFuture<'a, Result<Verdict, Failure>> {
-        self.ask_until_done(item).boxed()
+    fn judge<'a>(&'a self, item: &'a Item<'a>, asking: Asking) -> BoxFuture<'a, Asked> {
+        async move {
+            let mut spent = Spent::default();
+            let result = self.ask_until_done(item, asking, &mut spent).await;
+            Asked { result, calls: spent.calls, usage: spent.usage }
+        }
+        .boxed()
     }
 
-    fn in_flight(&self) -> usize {
-        self.max_concurrency - self.permits.available_permits()
+    fn tokens(&self, item: &Item<'_>) -> Usage {
+        self.most(item, false)
     }
 }

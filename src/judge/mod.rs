@@ -23,8 +23,10 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
+use tokio::sync::watch;
 
 use crate::domain::question::Rubric;
+use crate::limiter::{Gate, Line};
 use crate::text_enum;
 
 pub use answer::{NORMALISATION_VERSION, is_wordless, judgement_key, normalise};
@@ -81,19 +83,13 @@ pub struct Verdict {
     pub explanations: [Option<String>; 3],
     /// The model that says it answered.
     pub model: String,
-    /// What all tries of this call were billed.
-    pub usage: Usage,
 }
 
 impl fmt::Debug for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Explanations quote the secret reference.
-        let Verdict { scores, explanations: _, model, usage } = self;
-        f.debug_struct("Verdict")
-            .field("scores", scores)
-            .field("model", model)
-            .field("usage", usage)
-            .finish_non_exhaustive()
+        let Verdict { scores, explanations: _, model } = self;
+        f.debug_struct("Verdict").field("scores", scores).field("model", model).finish_non_exhaustive()
     }
 }
 
@@ -106,6 +102,7 @@ text_enum! {
         ContentFilter = "content_filter",
         ContextTooLong = "context_too_long",
         BadRequest = "bad_request",
+        Unavailable = "unavailable",
     }
 }
 
@@ -117,7 +114,8 @@ text_enum! {
         MissingModel = "missing_model",
         WrongModel = "wrong_model",
         SchemaRefused = "schema_refused",
-        Unavailable = "unavailable",
+        /// The circuit is open, whatever opened it.
+        CircuitOpen = "circuit_open",
     }
 }
 
@@ -132,6 +130,9 @@ pub enum Failure {
         /// The last fault and the number of tries, without the server's own words.
         detail: String,
     },
+    /// The caller does not want it any more.
+    #[error("the call was given up")]
+    Stopped,
     /// No answer can be judged now: stop the run and leave its answers pending.
     #[error("judging stops ({cause}): {detail}")]
     Pause {
@@ -142,17 +143,56 @@ pub enum Failure {
     },
 }
 
+/// On whose behalf a judge is asked.
+#[derive(Clone)]
+pub struct Asking {
+    /// The line to stand in.
+    pub line: Line,
+    /// Turns true when the caller does not want it any more: what is under way ends, nothing new begins.
+    pub stop: watch::Receiver<bool>,
+}
+
+impl Asking {
+    /// For a caller that waits for the end.
+    pub fn to_the_end() -> Asking {
+        Asking { line: Line::Val, stop: watch::Sender::new(false).subscribe() }
+    }
+
+    /// Waits until the caller does not want it any more.
+    async fn stopped(&mut self) {
+        if self.stop.wait_for(|stop| *stop).await.is_err() {
+            // Nobody is left who could stop it.
+            std::future::pending().await
+        }
+    }
+}
+
+/// What came of asking, and what it took.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The verdict, or why there is none.
+    pub result: Result<Verdict, Failure>,
+    /// HTTP requests that were made.
+    pub calls: u32,
+    /// What they were billed; where an endpoint does not tell, the most that it can have been.
+    pub usage: Usage,
+}
+
+impl Asked {
+    /// What came of asking a judge that costs nothing.
+    pub fn free(result: Result<Verdict, Failure>) -> Asked {
+        Asked { result, calls: 0, usage: Usage::default() }
+    }
+}
+
 /// Something that scores answers.
 pub trait Judge: Send + Sync {
-    /// Scores one answer; dropping the future abandons the call.
-    ///
-    /// # Errors
-    /// [`Failure::Item`] if this answer cannot be judged, [`Failure::Pause`] if none can be at present.
-    fn judge<'a>(&'a self, item: &'a Item<'a>) -> BoxFuture<'a, Result<Verdict, Failure>>;
+    /// Scores one answer, or says why there is no score; dropping the future abandons the call.
+    fn judge<'a>(&'a self, item: &'a Item<'a>, asking: Asking) -> BoxFuture<'a, Asked>;
 
-    /// HTTP requests that are under way now.
-    fn in_flight(&self) -> usize {
-        0
+    /// The most tokens that asking about an answer once can take.
+    fn tokens(&self, _item: &Item<'_>) -> Usage {
+        Usage::default()
     }
 }
 
@@ -198,20 +238,20 @@ pub enum BuildError {
     Prompt(#[from] PromptError),
 }
 
-/// The judge that `configuration` describes, asking `endpoint` if it is an LLM.
+/// The judge that `configuration` describes, asking `endpoint` through its gate if it is an LLM.
 ///
 /// # Errors
 /// If an LLM has no endpoint, the endpoint cannot be used, or a stored prompt is faulty.
 pub fn build(
     configuration: &Configuration,
-    endpoint: Option<&Endpoint>,
+    endpoint: Option<(&Endpoint, Arc<Gate>)>,
     observer: Option<Observer>,
 ) -> Result<Arc<dyn Judge>, BuildError> {
     match configuration.kind {
         Kind::Offline => Ok(Arc::new(OfflineJudge)),
         Kind::Llm => {
-            let endpoint = endpoint.ok_or_else(|| BuildError::NoEndpoint(configuration.model.clone()))?;
-            Ok(Arc::new(HttpJudge::new(configuration, endpoint, observer)?))
+            let (endpoint, gate) = endpoint.ok_or_else(|| BuildError::NoEndpoint(configuration.model.clone()))?;
+            Ok(Arc::new(HttpJudge::new(configuration, endpoint, gate, observer)?))
         }
     }
 }

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use serde_json::Value;
 
-use super::{Failure, Item, Judge, Usage, Verdict};
+use super::{Asked, Asking, Item, Judge, Verdict};
 use crate::domain::question::Rubric;
 
 /// The name under which its scores stand.
@@ -28,14 +28,10 @@ type Words = BTreeSet<String>;
 pub struct OfflineJudge;
 
 impl Judge for OfflineJudge {
-    fn judge<'a>(&'a self, item: &'a Item<'a>) -> BoxFuture<'a, Result<Verdict, Failure>> {
-        let verdict = Verdict {
-            scores: scores(item),
-            explanations: [const { None }; 3],
-            model: MODEL.to_owned(),
-            usage: Usage::default(),
-        };
-        ready(Ok(verdict)).boxed()
+    fn judge<'a>(&'a self, item: &'a Item<'a>, _: Asking) -> BoxFuture<'a, Asked> {
+        let verdict =
+            Verdict { scores: scores(item), explanations: [const { None }; 3], model: MODEL.to_owned() };
+        ready(Asked::free(Ok(verdict))).boxed()
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 
-use super::{Failure, Item, Judge, PauseCause, Usage, Verdict};
+use super::{Asked, Asking, Failure, Item, Judge, PauseCause, Verdict};
 
 type Script = Box<dyn Fn(&Item<'_>) -> Result<Verdict, Failure> + Send + Sync>;
 
@@ -25,27 +25,26 @@ impl ScriptedJudge {
         ScriptedJudge { script: Box::new(script), asked: Mutex::default() }
     }
 
-    /// Answers the calls by `outcomes` in turn, and is unavailable afterwards.
+    /// Answers the calls by `outcomes` in turn, and is out of reach afterwards.
     pub fn in_turn(outcomes: impl IntoIterator<Item = Result<Verdict, Failure>>) -> ScriptedJudge {
         let queue: Mutex<VecDeque<_>> = Mutex::new(outcomes.into_iter().collect());
         ScriptedJudge::new(move |_| {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             next.unwrap_or_else(|| {
                 Err(Failure::Pause {
-                    cause: PauseCause::Unavailable,
+                    cause: PauseCause::CircuitOpen,
                     detail: "the script has ended".to_owned(),
                 })
             })
         })
     }
 
-    /// A verdict of these scores by the model `scripted`, without explanations and usage.
+    /// A verdict of these scores by the model `scripted`, without explanations.
     pub fn verdict(scores: [u8; 3]) -> Verdict {
         Verdict {
             scores,
             explanations: [const { None }; 3],
             model: "scripted".to_owned(),
-            usage: Usage::default(),
         }
     }
 
@@ -56,9 +55,9 @@ impl ScriptedJudge {
 }
 
 impl Judge for ScriptedJudge {
-    fn judge<'a>(&'a self, item: &'a Item<'a>) -> BoxFuture<'a, Result<Verdict, Failure>> {
+    fn judge<'a>(&'a self, item: &'a Item<'a>, _: Asking) -> BoxFuture<'a, Asked> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(item.question_id.to_owned());
-        ready((self.script)(item)).boxed()
+        ready(Asked::free((self.script)(item))).boxed()
     }
 }
 
@@ -81,9 +80,9 @@ mod tests {
             evidence: &evidence,
             answer: "a",
         };
-        let ask = || judge.judge(&item).now_or_never().unwrap();
+        let ask = || judge.judge(&item, Asking::to_the_end()).now_or_never().unwrap().result;
         assert_eq!(ask().unwrap().scores, [1, 2, 3]);
-        assert!(matches!(ask(), Err(Failure::Pause { cause: PauseCause::Unavailable, .. })));
+        assert!(matches!(ask(), Err(Failure::Pause { cause: PauseCause::CircuitOpen, .. })));
         assert_eq!(judge.asked(), ["q", "q"]);
     }
 }

@@ -2,12 +2,16 @@
 
 use std::collections::HashSet;
 
+use diesel::dsl::{exists, not, sum};
 use diesel::prelude::*;
 
 use super::connection::on_each;
 use super::leases::Lease;
 use super::schema::{judge_claims, judge_configurations, leases};
 use super::{DbConnection, Result};
+
+/// The row that whoever reserves money locks.
+const BUDGET: &str = "judge_budget";
 
 /// Claims `keys` of a configuration for the holder of a submission's lease, and gives those that it has now. A claim
 /// lapses with the lease under which it was made.
@@ -20,12 +24,7 @@ pub fn claim_keys(
 ) -> Result<HashSet<String>> {
     lock_configuration(connection, configuration_id)?;
     let of_keys = || judge_claims::configuration_id.eq(configuration_id).and(judge_claims::key.eq_any(keys));
-    let standing = leases::table
-        .filter(leases::name.eq(judge_claims::submission_id))
-        .filter(leases::epoch.eq(judge_claims::epoch))
-        .filter(leases::owner.is_not_null())
-        .filter(leases::expires_at_ms.gt(now_ms));
-    let lapsed = of_keys().and(diesel::dsl::not(diesel::dsl::exists(standing)));
+    let lapsed = of_keys().and(not(exists(standing_leases(now_ms))));
     diesel::delete(judge_claims::table.filter(lapsed)).execute(connection)?;
     let rows: Vec<_> = keys
         .iter()
@@ -53,6 +52,83 @@ pub fn release_keys(connection: &mut DbConnection, lease: &Lease) -> Result<()> 
     let own = judge_claims::submission_id.eq(&lease.name).and(judge_claims::epoch.le(lease.epoch));
     diesel::delete(judge_claims::table.filter(own)).execute(connection)?;
     Ok(())
+}
+
+/// What may be spent in a day, and what the calls in question may cost at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Reservation {
+    /// Dollars a day.
+    pub budget_usd: f64,
+    /// Dollars that the day has cost so far.
+    pub spent_usd: f64,
+    /// Dollars that each call may cost at most.
+    pub each_usd: f64,
+}
+
+/// Lets those who reserve money do so one after the other, until the transaction ends.
+pub fn lock_budget(connection: &mut DbConnection) -> Result<()> {
+    diesel::update(leases::table.find(BUDGET))
+        .set(leases::epoch.eq(leases::epoch))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// Reserves money for calls under the claims on `keys`, in their order, and says for how many of them there is enough.
+/// A reservation lapses with the lease of its claim. Needs [`lock_budget`].
+pub fn reserve_money(
+    connection: &mut DbConnection,
+    configuration_id: &str,
+    lease: &Lease,
+    keys: &[String],
+    reservation: Reservation,
+    now_ms: i64,
+) -> Result<usize> {
+    let Reservation { budget_usd, spent_usd, each_usd } = reservation;
+    let standing = judge_claims::table.filter(exists(standing_leases(now_ms)));
+    let reserved: Option<f64> = standing.select(sum(judge_claims::reserved_usd)).first(connection)?;
+    let reserved_usd = reserved.unwrap_or(0.0);
+    let left_usd = budget_usd - spent_usd - reserved_usd;
+    let enough = if each_usd > 0.0 { (left_usd / each_usd).max(0.0) as usize } else { usize::MAX };
+    // While nothing is under way a last call may begin on what is left: what it costs in the end is mostly less.
+    let last_one = usize::from(reserved_usd <= 0.0 && spent_usd < budget_usd);
+    let granted = enough.max(last_one).min(keys.len());
+    let own = judge_claims::configuration_id
+        .eq(configuration_id)
+        .and(judge_claims::key.eq_any(&keys[..granted]))
+        .and(judge_claims::submission_id.eq(&lease.name))
+        .and(judge_claims::epoch.eq(lease.epoch));
+    diesel::update(judge_claims::table.filter(own))
+        .set(judge_claims::reserved_usd.eq(each_usd))
+        .execute(connection)?;
+    Ok(granted)
+}
+
+/// Gives back what was reserved for calls that have ended.
+pub fn settle_money(
+    connection: &mut DbConnection,
+    configuration_id: &str,
+    lease: &Lease,
+    keys: &[String],
+) -> Result<()> {
+    let own = judge_claims::configuration_id
+        .eq(configuration_id)
+        .and(judge_claims::key.eq_any(keys))
+        .and(judge_claims::submission_id.eq(&lease.name))
+        .and(judge_claims::epoch.eq(lease.epoch));
+    diesel::update(judge_claims::table.filter(own))
+        .set(judge_claims::reserved_usd.eq(0.0))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// The lease under which a claim was made, if it stands.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn standing_leases(now_ms: i64) -> _ {
+    leases::table
+        .filter(leases::name.eq(judge_claims::submission_id))
+        .filter(leases::epoch.eq(judge_claims::epoch))
+        .filter(leases::owner.is_not_null())
+        .filter(leases::expires_at_ms.gt(now_ms))
 }
 
 /// Lets those who claim keys of one configuration do so one after the other.

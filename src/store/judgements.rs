@@ -1,7 +1,9 @@
 //! Judgements, which are cache and ledger of the judge at once, and what they cost.
 
-use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
+use diesel::dsl::{exists, sum};
 use diesel::prelude::*;
 use diesel::upsert::excluded;
 
@@ -54,7 +56,7 @@ pub struct SpendRow {
     pub rubric: String,
     /// The team whose submission asked.
     pub team_id: String,
-    /// Calls that gave a judgement.
+    /// Requests that were made, whatever came of them.
     pub calls: i64,
     /// Tokens that were sent.
     pub prompt_tokens: i64,
@@ -64,6 +66,16 @@ pub struct SpendRow {
     pub completion_tokens: i64,
     /// Dollars.
     pub cost_usd: f64,
+}
+
+impl SpendRow {
+    fn add(&mut self, other: &SpendRow) {
+        self.calls += other.calls;
+        self.prompt_tokens += other.prompt_tokens;
+        self.cached_tokens += other.cached_tokens;
+        self.completion_tokens += other.completion_tokens;
+        self.cost_usd += other.cost_usd;
+    }
 }
 
 /// The scores that stand under these keys of a configuration.
@@ -103,24 +115,53 @@ pub fn insert_judgements(connection: &mut DbConnection, mut rows: Vec<JudgementR
 }
 
 /// Adds to what the judge cost.
-pub fn add_spend(connection: &mut DbConnection, row: &SpendRow) -> Result<()> {
-    on_each!(connection, |inner| diesel::insert_into(judge_spend::table)
-        .values(row)
-        .on_conflict((
-            judge_spend::day,
-            judge_spend::configuration_id,
-            judge_spend::rubric,
-            judge_spend::team_id
-        ))
-        .do_update()
-        .set((
-            judge_spend::calls.eq(judge_spend::calls + excluded(judge_spend::calls)),
-            judge_spend::prompt_tokens.eq(judge_spend::prompt_tokens + excluded(judge_spend::prompt_tokens)),
-            judge_spend::cached_tokens.eq(judge_spend::cached_tokens + excluded(judge_spend::cached_tokens)),
-            judge_spend::completion_tokens
-                .eq(judge_spend::completion_tokens + excluded(judge_spend::completion_tokens)),
-            judge_spend::cost_usd.eq(judge_spend::cost_usd + excluded(judge_spend::cost_usd)),
-        ))
-        .execute(inner))?;
+pub fn add_spend(connection: &mut DbConnection, rows: Vec<SpendRow>) -> Result<()> {
+    let mut sums = BTreeMap::<_, SpendRow>::new();
+    for row in rows {
+        let key = (row.day.clone(), row.configuration_id.clone(), row.rubric.clone(), row.team_id.clone());
+        match sums.entry(key) {
+            Entry::Vacant(place) => {
+                place.insert(row);
+            }
+            Entry::Occupied(mut place) => place.get_mut().add(&row),
+        }
+    }
+    for row in sums.values() {
+        on_each!(connection, |inner| diesel::insert_into(judge_spend::table)
+            .values(row)
+            .on_conflict((
+                judge_spend::day,
+                judge_spend::configuration_id,
+                judge_spend::rubric,
+                judge_spend::team_id
+            ))
+            .do_update()
+            .set((
+                judge_spend::calls.eq(judge_spend::calls + excluded(judge_spend::calls)),
+                judge_spend::prompt_tokens
+                    .eq(judge_spend::prompt_tokens + excluded(judge_spend::prompt_tokens)),
+                judge_spend::cached_tokens
+                    .eq(judge_spend::cached_tokens + excluded(judge_spend::cached_tokens)),
+                judge_spend::completion_tokens
+                    .eq(judge_spend::completion_tokens + excluded(judge_spend::completion_tokens)),
+                judge_spend::cost_usd.eq(judge_spend::cost_usd + excluded(judge_spend::cost_usd)),
+            ))
+            .execute(inner))?;
+    }
     Ok(())
+}
+
+/// Dollars that a UTC day has cost so far.
+pub fn load_spent_usd(connection: &mut DbConnection, day: &str) -> Result<f64> {
+    let spent: Option<f64> =
+        judge_spend::table.filter(judge_spend::day.eq(day)).select(sum(judge_spend::cost_usd)).first(connection)?;
+    Ok(spent.unwrap_or(0.0))
+}
+
+/// Whether an answer was scored under a configuration after `at_ms`.
+pub fn has_judged_since(connection: &mut DbConnection, configuration_id: &str, at_ms: i64) -> Result<bool> {
+    let later = judgements::table
+        .filter(judgements::configuration_id.eq(configuration_id))
+        .filter(judgements::created_at_ms.gt(at_ms));
+    Ok(diesel::select(exists(later)).get_result(connection)?)
 }

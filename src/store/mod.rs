@@ -275,6 +275,19 @@ pub fn bump_board_revision(connection: &mut DbConnection) -> Result<()> {
     Ok(())
 }
 
+/// When the judge was last seen to answer by somebody who checked it.
+pub fn load_judge_checked(connection: &mut DbConnection) -> Result<i64> {
+    Ok(installation::table.select(installation::judge_checked_at_ms).first(connection)?)
+}
+
+/// Notes that somebody checked the judge and it answered.
+pub fn note_judge_checked(connection: &mut DbConnection, now_ms: i64) -> Result<()> {
+    diesel::update(installation::table)
+        .set(installation::judge_checked_at_ms.eq(now_ms))
+        .execute(connection)?;
+    Ok(())
+}
+
 /// Appends one line to the audit log: who did what to which subject, with the state before and after.
 pub fn insert_audit(
     connection: &mut DbConnection,

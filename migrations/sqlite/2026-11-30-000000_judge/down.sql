@@ -3,6 +3,7 @@ DROP TABLE rejudgings;
 DROP TABLE judge_failures;
 DROP INDEX scores_configuration;
 ALTER TABLE scores DROP COLUMN complete;
+DROP INDEX judgements_newest;
 ALTER TABLE judgements DROP COLUMN decision_reason;
 ALTER TABLE judgements DROP COLUMN decided_by;
 ALTER TABLE judge_claims DROP COLUMN reserved_usd;

@@ -12,6 +12,7 @@ ALTER TABLE judge_claims ADD COLUMN reserved_usd DOUBLE PRECISION NOT NULL DEFAU
 -- A maintainer's decision on an answer that the judge never could stands as a judgement.
 ALTER TABLE judgements ADD COLUMN decided_by TEXT;
 ALTER TABLE judgements ADD COLUMN decision_reason TEXT;
+CREATE INDEX judgements_newest ON judgements (configuration_id, created_at_ms);
 
 -- Whether every column stands, so that a board under this configuration may show the row.
 ALTER TABLE scores ADD COLUMN complete BOOLEAN NOT NULL DEFAULT FALSE;

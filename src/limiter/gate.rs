@@ -1,0 +1,279 @@
+//! The gate before an endpoint: callers wait in lines until a call may begin, and say what came of it. Knows the flow's
+//! rules by name only.
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
+
+use super::flow::{Closed, Effect, Ended, Flow, FlowLimits, Told, Turn};
+#[cfg(feature = "server")]
+use super::shared::SharedFlow;
+use crate::clock::Clock;
+
+/// How soon a place that another process gave back is noticed.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// How often a process says how many calls it has under way; a state that was lost is right again after it.
+const HEARTBEAT: Duration = Duration::from_secs(3);
+
+/// The lines before a gate; who stands in an earlier one goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Line {
+    /// What a ranking waits for.
+    Test,
+    /// What somebody waits for.
+    Val,
+    /// What nobody waits for.
+    Background,
+}
+
+impl Line {
+    const COUNT: usize = 3;
+}
+
+/// Why a caller was not let through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// The circuit is open.
+    Closed(Closed),
+    /// The call needs more tokens than a minute has.
+    TooLarge,
+}
+
+enum Place {
+    Here(Box<Mutex<Flow>>),
+    #[cfg(feature = "server")]
+    Shared(Box<SharedFlow>),
+}
+
+/// One line: who stands at its head, and how many stand in it.
+#[derive(Default)]
+struct Queue {
+    head: tokio::sync::Mutex<()>,
+    waiting: AtomicUsize,
+}
+
+/// The gate of one process before one endpoint.
+pub struct Gate {
+    limits: FlowLimits,
+    owner: String,
+    clock: Clock,
+    place: Place,
+    lines: [Queue; Line::COUNT],
+    /// One change at a time, so that the state and `held` agree.
+    turn: tokio::sync::Mutex<()>,
+    /// Calls of this process that are under way; changed in `turn` alone.
+    held: AtomicU32,
+    /// A call has ended, or a line has emptied.
+    called: Notify,
+    /// Why no call may begin, as this process saw it last.
+    closed: watch::Sender<Option<Closed>>,
+}
+
+/// A right to one call. Dropping it gives the place back.
+pub struct Pass {
+    gate: Arc<Gate>,
+    reserved_tokens: u64,
+    started_at_ms: i64,
+    is_probe: bool,
+    is_settled: bool,
+}
+
+impl Gate {
+    /// A gate whose state is this process's own.
+    pub fn new(limits: FlowLimits, clock: Clock) -> Gate {
+        Gate::at(Place::Here(Box::default()), limits, String::new(), clock)
+    }
+
+    /// A gate whose state all processes share that name the same Redis, installation and endpoint. `owner` is this
+    /// process's name, which no other living one has: what a predecessor held is forgotten.
+    ///
+    /// # Errors
+    /// When Redis cannot be reached.
+    #[cfg(feature = "server")]
+    pub async fn shared(
+        redis_url: &str,
+        name: &str,
+        limits: FlowLimits,
+        owner: String,
+        clock: Clock,
+    ) -> redis::RedisResult<Gate> {
+        let flow = SharedFlow::connect(redis_url, name).await?;
+        let gate = Gate::at(Place::Shared(Box::new(flow)), limits, owner, clock);
+        gate.change(|flow, now_ms| flow.hear(&gate.owner, 0, now_ms)).await;
+        Ok(gate)
+    }
+
+    fn at(place: Place, limits: FlowLimits, owner: String, clock: Clock) -> Gate {
+        Gate {
+            limits,
+            owner,
+            clock,
+            place,
+            lines: Default::default(),
+            turn: tokio::sync::Mutex::default(),
+            held: AtomicU32::new(0),
+            called: Notify::new(),
+            closed: watch::Sender::new(None),
+        }
+    }
+
+    /// Waits in `line` until a call that takes at most `tokens` may begin.
+    ///
+    /// # Errors
+    /// When the circuit is open, or the call can never begin.
+    pub async fn enter(self: &Arc<Self>, line: Line, tokens: u64) -> Result<Pass, Refused> {
+        let place = &self.lines[line as usize];
+        let _waits = Waits::begin(self, place);
+        let _head = place.head.lock().await;
+        loop {
+            let called = self.called.notified();
+            let is_first = self.lines[..line as usize].iter().all(|earlier| earlier.waiting.load(Ordering::SeqCst) == 0);
+            let wait_ms = if is_first {
+                match self.take(tokens).await {
+                    Turn::Go { is_probe } => {
+                        let started_at_ms = self.clock.now_ms();
+                        let gate = self.clone();
+                        return Ok(Pass { gate, reserved_tokens: tokens, started_at_ms, is_probe, is_settled: false });
+                    }
+                    Turn::Closed(closed) => return Err(Refused::Closed(closed)),
+                    Turn::TooLarge => return Err(Refused::TooLarge),
+                    Turn::Wait(wait_ms) => wait_ms,
+                }
+            } else {
+                None
+            };
+            let wait = wait_ms.map_or(LOOK_AGAIN, |wait_ms| Duration::from_millis(wait_ms.unsigned_abs()));
+            // Called or not, the state says what may be done.
+            let _called_or_late = timeout(wait, called).await;
+        }
+    }
+
+    /// Waits until the circuit is open; for those who would only run into it later.
+    pub async fn until_closed(&self) {
+        // The sender is this gate's own.
+        let _closed = self.closed.subscribe().wait_for(Option::is_some).await.is_ok();
+    }
+
+    /// Why no call may begin, as this process saw it last.
+    pub fn closed(&self) -> Option<Closed> {
+        self.closed.borrow().clone()
+    }
+
+    /// Calls of this process that are under way.
+    pub fn held(&self) -> u32 {
+        self.held.load(Ordering::SeqCst)
+    }
+
+    /// Calls that may be under way at once, over all who share the state.
+    pub async fn places(&self) -> u32 {
+        self.change(|flow, _| flow.places(&self.limits)).await
+    }
+
+    /// Closes a circuit that opened before `at_ms`, when the endpoint was seen to work.
+    pub async fn recover(&self, at_ms: i64) {
+        self.change(|flow, _| flow.recover(at_ms)).await;
+    }
+
+    /// Says now and then what is under way, as long as it is polled.
+    pub async fn keep_beating(&self) {
+        loop {
+            tokio::time::sleep(HEARTBEAT).await;
+            self.change(|flow, now_ms| flow.hear(&self.owner, self.held(), now_ms)).await;
+        }
+    }
+
+    async fn take(&self, tokens: u64) -> Turn {
+        let _turn = self.turn.lock().await;
+        let take = |flow: &mut Flow, now_ms| flow.take(&self.limits, (&self.owner, self.held()), tokens, now_ms);
+        let turn = self.moved(take).await;
+        if let Turn::Go { .. } = turn {
+            self.held.fetch_add(1, Ordering::SeqCst);
+        }
+        turn
+    }
+
+    async fn settle(&self, ended: Ended) {
+        let _turn = self.turn.lock().await;
+        self.held.fetch_sub(1, Ordering::SeqCst);
+        self.moved(|flow, now_ms| flow.settle(&self.limits, (&self.owner, self.held()), &ended, now_ms)).await;
+        self.called.notify_waiters();
+    }
+
+    async fn change<T>(&self, change: impl Fn(&mut Flow, i64) -> T) -> T {
+        let _turn = self.turn.lock().await;
+        self.moved(change).await
+    }
+
+    /// Moves the state, wherever it lies, and notes whether the circuit is open after it.
+    async fn moved<T>(&self, change: impl Fn(&mut Flow, i64) -> T) -> T {
+        let changed = |flow: &mut Flow| {
+            let result = change(flow, self.clock.now_ms());
+            (result, flow.closed().cloned())
+        };
+        let (result, closed) = match &self.place {
+            Place::Here(flow) => changed(&mut flow.lock().unwrap_or_else(PoisonError::into_inner)),
+            #[cfg(feature = "server")]
+            Place::Shared(flow) => flow.change(changed).await,
+        };
+        self.closed.send_if_modified(|known| {
+            let is_other = *known != closed;
+            *known = closed;
+            is_other
+        });
+        result
+    }
+}
+
+impl Pass {
+    /// Says what came of the call: what `effect` it had, the tokens that it took if they are known, and what the server
+    /// `told`.
+    pub async fn settle(mut self, effect: Effect, used_tokens: Option<u64>, told: Told) {
+        self.is_settled = true;
+        let gate = self.gate.clone();
+        gate.settle(self.ended(effect, used_tokens, told)).await;
+    }
+
+    fn ended(&self, effect: Effect, used_tokens: Option<u64>, told: Told) -> Ended {
+        let Pass { reserved_tokens, started_at_ms, is_probe, .. } = *self;
+        Ended { reserved_tokens, used_tokens, started_at_ms, is_probe, effect, told }
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        if self.is_settled {
+            return;
+        }
+        let (gate, ended) = (self.gate.clone(), self.ended(Effect::Abandoned, None, Told::default()));
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(async move { gate.settle(ended).await })),
+            // The process ends, and its calls lapse.
+            Err(_) => drop(self.gate.held.fetch_sub(1, Ordering::SeqCst)),
+        }
+    }
+}
+
+/// Somebody in a line, from coming to leaving.
+struct Waits<'a> {
+    gate: &'a Gate,
+    place: &'a Queue,
+}
+
+impl<'a> Waits<'a> {
+    fn begin(gate: &'a Gate, place: &'a Queue) -> Waits<'a> {
+        place.waiting.fetch_add(1, Ordering::SeqCst);
+        Waits { gate, place }
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        if self.place.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.gate.called.notify_waiters();
+        }
+    }
+}

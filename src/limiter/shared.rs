@@ -1,0 +1,82 @@
+//! The flow's state in Redis, for several processes: read, changed here, and written back if nobody was faster. Knows
+//! nothing of the rules.
+
+use std::time::Duration;
+
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::{Client, RedisResult, Script, cmd};
+
+use super::flow::Flow;
+
+/// A command that takes longer has failed.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The wait before Redis is tried again when it cannot be reached.
+const UNREACHABLE_WAIT: Duration = Duration::from_millis(500);
+
+/// A state that nobody touches for so long is of no use any more.
+const FORGET_MS: u64 = 600_000;
+
+/// Writes `ARGV[2]` if the value is still `ARGV[1]`, which is empty where there is none.
+const WRITE_IF_SAME: &str = "
+    if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+    redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+    return 1";
+
+/// A flow that processes share.
+pub(super) struct SharedFlow {
+    key: String,
+    write_if_same: Script,
+    connection: ConnectionManager,
+}
+
+impl SharedFlow {
+    /// The flow of this name in the Redis at `url`.
+    pub(super) async fn connect(url: &str, name: &str) -> RedisResult<SharedFlow> {
+        let config = ConnectionManagerConfig::new()
+            .set_max_delay(COMMAND_TIMEOUT)
+            .set_connection_timeout(Some(COMMAND_TIMEOUT))
+            .set_response_timeout(Some(COMMAND_TIMEOUT));
+        let connection = Client::open(url)?.get_connection_manager_with_config(config).await?;
+        Ok(SharedFlow {
+            key: format!("secchi:{name}:flow"),
+            write_if_same: Script::new(WRITE_IF_SAME),
+            connection,
+        })
+    }
+
+    /// Changes the state. While Redis cannot be reached nobody may call anybody, so it waits.
+    pub(super) async fn change<T>(&self, change: impl Fn(&mut Flow) -> T) -> T {
+        let mut has_warned = false;
+        loop {
+            match self.try_change(&change).await {
+                Ok(Some(result)) => return result,
+                Ok(None) => {}
+                Err(error) => {
+                    if !has_warned {
+                        tracing::warn!(%error, "Redis is not reachable; no call to the judge begins");
+                        has_warned = true;
+                    }
+                    tokio::time::sleep(UNREACHABLE_WAIT).await;
+                }
+            }
+        }
+    }
+
+    /// None if another process was faster.
+    async fn try_change<T>(&self, change: impl Fn(&mut Flow) -> T) -> RedisResult<Option<T>> {
+        let mut connection = self.connection.clone();
+        let before: Option<String> = cmd("GET").arg(&self.key).query_async(&mut connection).await?;
+        let before = before.unwrap_or_default();
+        // A state that another version wrote is as good as none.
+        let mut flow: Flow = serde_json::from_str(&before).unwrap_or_default();
+        let result = change(&mut flow);
+        let after = serde_json::to_string(&flow)?;
+        if after == before {
+            return Ok(Some(result));
+        }
+        let mut write = self.write_if_same.key(&self.key);
+        let is_written: bool = write.arg(before).arg(after).arg(FORGET_MS).invoke_async(&mut connection).await?;
+        Ok(is_written.then_some(result))
+    }
+}
