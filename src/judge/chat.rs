@@ -5,14 +5,16 @@ use std::error::Error as _;
 use std::fmt;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Url, redirect};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::{Client, StatusCode, Url, redirect};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::Usage;
 use super::fault::{CallFault, ErrorObject, FaultKind};
+use super::headers::{Remaining, Told};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_BODY_BYTES: usize = 1024 * 1024;
@@ -72,19 +74,21 @@ pub enum FinishReason {
     Other,
 }
 
-/// A chat completion: the first choice.
+/// A chat completion: its one choice.
 #[derive(Clone)]
 pub struct Reply {
     /// The model that says it answered.
     pub model: String,
     /// Why the completion ended.
     pub finish_reason: FinishReason,
-    /// The text, if there is any.
+    /// The text, if there is any that can be read.
     pub content: Option<String>,
     /// The words of a refusal, if the model refused.
     pub refusal: Option<String>,
-    /// What the server billed.
-    pub usage: Usage,
+    /// What the server billed, if it says so in sensible numbers.
+    pub usage: Option<Usage>,
+    /// What the server says is left of its limits.
+    pub remaining: Remaining,
 }
 
 /// A client of one endpoint; cheap to clone.
@@ -138,19 +142,33 @@ impl Chat {
             .await
             .map_err(transport_fault)?;
         let status = response.status();
-        let wait = told_wait(response.headers());
-        let body = read_body(response).await?;
-        if !status.is_success() {
-            let fault = ErrorObject::read(&body).classify(status.as_u16(), request.keys());
-            return Err(CallFault { wait, ..fault });
-        }
-        match serde_json::from_slice::<Completion>(&body) {
-            Ok(completion) => completion.reply(),
-            // Some proxies send an error object or a page with status 200.
-            Err(_) => {
-                let fault = ErrorObject::read(&body).classify(status.as_u16(), request.keys());
-                Err(CallFault { detail: format!("no chat completion, {}", fault.detail), ..fault })
+        let told = Told::read(response.headers());
+        let result = match read_body(response).await {
+            Ok(body) => interpret(status, &body, request),
+            // These say by themselves what is the matter.
+            Err(_) if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+                interpret(status, &[], request)
             }
+            Err(fault) => Err(fault),
+        };
+        match result {
+            Ok(reply) => Ok(Reply { remaining: told.remaining, ..reply }),
+            Err(fault) => Err(told.beside(fault)),
+        }
+    }
+}
+
+fn interpret(status: StatusCode, body: &[u8], request: &Map<String, Value>) -> Result<Reply, CallFault> {
+    let fault = || ErrorObject::read(body).classify(status.as_u16(), request.keys());
+    if !status.is_success() {
+        return Err(fault());
+    }
+    match serde_json::from_slice::<Completion<'_>>(body) {
+        Ok(completion) => completion.reply(),
+        // Some proxies send an error object or a page with status 200.
+        Err(_) => {
+            let fault = fault();
+            Err(CallFault { detail: format!("no chat completion, {}", fault.detail), ..fault })
         }
     }
 }
@@ -176,70 +194,71 @@ fn transport_fault(error: reqwest::Error) -> CallFault {
         cause = Some(deeper);
     }
     let cause = cause.map_or_else(|| "the request failed".to_owned(), ToString::to_string);
-    CallFault::new(FaultKind::Transport, cause)
+    // Whatever was sent may have been judged and billed before the connection broke.
+    let usage = error.is_connect().then(Usage::default);
+    CallFault { usage, ..CallFault::new(FaultKind::Transport, cause) }
 }
 
-/// The wait that a server tells: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date.
-fn told_wait(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name: HeaderName| headers.get(name)?.to_str().ok().map(str::trim);
-    let seconds = |number: f64| Duration::try_from_secs_f64(number).ok();
-    let in_ms = text(HeaderName::from_static("retry-after-ms")).and_then(|ms| ms.parse::<f64>().ok());
-    if let Some(wait) = in_ms.and_then(|ms| seconds(ms / 1000.0)) {
-        return Some(wait);
-    }
-    let told = text(reqwest::header::RETRY_AFTER)?;
-    match told.parse() {
-        Ok(number) => seconds(number),
-        Err(_) => {
-            let until = chrono::DateTime::parse_from_rfc2822(told).ok()?;
-            let wait = (until.to_utc() - chrono::Utc::now()).to_std().ok()?;
-            // A date was cut to its second; only that second's end is surely late enough.
-            Some(wait + Duration::from_secs(1))
-        }
-    }
-}
-
+/// Fields whose form is the model's or the server's whim stay raw: a whim is no fault of the envelope.
 #[derive(Deserialize)]
-struct Completion {
+struct Completion<'b> {
     model: String,
-    choices: Vec<Choice>,
-    usage: Option<RawUsage>,
+    #[serde(borrow)]
+    choices: Vec<Choice<'b>>,
+    #[serde(borrow)]
+    usage: Option<&'b RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct Choice<'b> {
     finish_reason: Option<String>,
-    message: Message,
+    #[serde(borrow)]
+    message: Message<'b>,
 }
 
 #[derive(Deserialize)]
-struct Message {
-    content: Option<String>,
+struct Message<'b> {
+    #[serde(borrow)]
+    content: Option<&'b RawValue>,
     refusal: Option<String>,
 }
 
+/// No call has billed more tokens than fit here.
 #[derive(Deserialize)]
 struct RawUsage {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
+    prompt_tokens: u32,
+    completion_tokens: u32,
     prompt_tokens_details: Option<PromptDetails>,
 }
 
 #[derive(Deserialize)]
 struct PromptDetails {
-    cached_tokens: Option<u64>,
+    cached_tokens: Option<u32>,
 }
 
-impl Completion {
+impl RawUsage {
+    fn usage(self) -> Usage {
+        let cached_tokens = self.prompt_tokens_details.and_then(|details| details.cached_tokens);
+        Usage {
+            prompt_tokens: self.prompt_tokens.into(),
+            cached_tokens: cached_tokens.unwrap_or(0).min(self.prompt_tokens).into(),
+            completion_tokens: self.completion_tokens.into(),
+        }
+    }
+}
+
+impl Completion<'_> {
     fn reply(self) -> Result<Reply, CallFault> {
-        let usage = self.usage.map_or_else(Usage::default, |raw| Usage {
-            prompt_tokens: raw.prompt_tokens.unwrap_or(0),
-            cached_tokens: raw.prompt_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
-            completion_tokens: raw.completion_tokens.unwrap_or(0),
-        });
-        let Some(choice) = self.choices.into_iter().next() else {
-            let fault = CallFault::new(FaultKind::Server, "the completion has no choice");
-            return Err(CallFault { usage, ..fault });
+        let usage = self.usage.and_then(|raw| serde_json::from_str(raw.get()).ok()).map(RawUsage::usage);
+        let fault = |kind, detail: &str| CallFault { usage, ..CallFault::new(kind, detail) };
+        let mut choices = self.choices.into_iter();
+        let choice = match (choices.next(), choices.next()) {
+            (Some(choice), None) => choice,
+            (None, _) => return Err(fault(FaultKind::Server, "the completion has no choice")),
+            // One was asked for; which of them counts is nobody's guess.
+            (Some(_), Some(_)) => {
+                return Err(fault(FaultKind::Malformed, "the completion has several choices"));
+            }
         };
         let finish_reason = match choice.finish_reason.as_deref() {
             Some("stop") => FinishReason::Stop,
@@ -248,38 +267,20 @@ impl Completion {
             _ => FinishReason::Other,
         };
         let Message { content, refusal } = choice.message;
-        let refusal = refusal.filter(|words| !words.is_empty());
-        Ok(Reply { model: self.model, finish_reason, content, refusal, usage })
+        Ok(Reply {
+            model: self.model,
+            finish_reason,
+            content: content.and_then(|raw| serde_json::from_str(raw.get()).ok()),
+            refusal: refusal.filter(|words| !words.is_empty()),
+            usage,
+            remaining: Remaining::default(),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn wait(name: &'static str, value: &str) -> Option<Duration> {
-        let mut headers = HeaderMap::new();
-        headers.insert(name, HeaderValue::from_str(value).unwrap());
-        told_wait(&headers)
-    }
-
-    #[test]
-    fn a_told_wait_is_read_in_every_form() {
-        assert_eq!(wait("retry-after-ms", "1500"), Some(Duration::from_millis(1500)));
-        assert_eq!(wait("retry-after", "2"), Some(Duration::from_secs(2)));
-        assert_eq!(wait("retry-after", "0.25"), Some(Duration::from_millis(250)));
-        let date = (chrono::Utc::now() + Duration::from_secs(100)).format("%a, %d %b %Y %H:%M:%S GMT");
-        let told = wait("retry-after", &date.to_string()).unwrap();
-        assert!((90..=101).contains(&told.as_secs()), "{told:?}");
-    }
-
-    #[test]
-    fn a_told_wait_that_makes_no_sense_is_none() {
-        for odd in ["-3", "NaN", "inf", "soon", "", "1e300"] {
-            assert_eq!(wait("retry-after", odd), None, "{odd}");
-        }
-        assert_eq!(wait("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), None);
-    }
 
     #[test]
     fn an_endpoint_shows_neither_key_nor_password() {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Usage;
+use super::headers::Remaining;
 use crate::text_enum;
 
 text_enum! {
@@ -15,6 +16,8 @@ text_enum! {
         Transport = "transport",
         Deadline = "deadline",
         RateLimit = "rate_limit",
+        SlowDown = "slow_down",
+        Overload = "overload",
         Server = "server",
         Money = "money",
         Key = "key",
@@ -31,6 +34,30 @@ text_enum! {
     }
 }
 
+impl FaultKind {
+    /// Whether fewer calls at once may mend it.
+    pub fn is_overload(self) -> bool {
+        matches!(self, FaultKind::Deadline | FaultKind::RateLimit | FaultKind::SlowDown | FaultKind::Overload)
+    }
+
+    /// Whether it says that the endpoint is out of reach or order, whatever was asked.
+    pub fn is_outage(self) -> bool {
+        self.is_overload() || matches!(self, FaultKind::Transport | FaultKind::Server)
+    }
+
+    /// Whether a call that ends in it would end so for every other answer too, until somebody mends it.
+    pub fn stops_all(self) -> bool {
+        matches!(
+            self,
+            FaultKind::Money
+                | FaultKind::Key
+                | FaultKind::MissingModel
+                | FaultKind::WrongModel
+                | FaultKind::SchemaRefused
+        )
+    }
+}
+
 /// The fault of one try; holds neither the key nor any text of the question, answer or reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallFault {
@@ -38,18 +65,30 @@ pub struct CallFault {
     pub kind: FaultKind,
     /// The wait that the server asked for.
     pub wait: Option<Duration>,
+    /// Whether the server allows or forbids to ask again, if it says so.
+    pub may_retry: Option<bool>,
     /// The request parameter that the server refused by name.
     pub parameter: Option<String>,
-    /// What the try was billed.
-    pub usage: Usage,
+    /// What the try was billed, zeros for nothing; none if that is not known.
+    pub usage: Option<Usage>,
+    /// What the server says is left of its limits.
+    pub remaining: Remaining,
     /// What happened, for a maintainer.
     pub detail: String,
 }
 
 impl CallFault {
-    /// A fault without a told wait, a parameter or usage.
+    /// A fault of which the server told nothing, not even what it billed.
     pub fn new(kind: FaultKind, detail: impl Into<String>) -> CallFault {
-        CallFault { kind, wait: None, parameter: None, usage: Usage::default(), detail: detail.into() }
+        CallFault {
+            kind,
+            wait: None,
+            may_retry: None,
+            parameter: None,
+            usage: None,
+            remaining: Remaining::default(),
+            detail: detail.into(),
+        }
     }
 }
 
@@ -77,6 +116,8 @@ const MONEY: &[&str] = &[
 const FILTER: &[&str] = &["content_filter", "content_policy_violation", "moderation_blocked"];
 const TOO_LONG: &[&str] = &["context_length_exceeded", "string_above_max_length"];
 const NO_MODEL: &[&str] = &["model_not_found", "DeploymentNotFound"];
+const SLOW_DOWN: &[&str] = &["slow_down"];
+const OVERLOADED: &[&str] = &["server_is_overloaded", "overloaded_error", "engine_overloaded_error"];
 
 /// The error object of a reply, in the shapes that compatible servers give it.
 pub(super) struct ErrorObject {
@@ -110,7 +151,12 @@ impl ErrorObject {
     pub(super) fn classify<'a>(&self, status: u16, sent: impl Iterator<Item = &'a String>) -> CallFault {
         let is = |codes: &[&str]| codes.contains(&self.code.as_str()) || codes.contains(&self.kind.as_str());
         let mut refused = None;
-        let kind = match status {
+        // Some proxies put the status of the server behind them into the body of a 200.
+        let meant = match self.code.parse() {
+            Ok(code @ 400..=599) if is_success(status) => code,
+            _ => status,
+        };
+        let kind = match meant {
             402 => FaultKind::Money,
             _ if is(MONEY) => FaultKind::Money,
             _ if is(FILTER) => FaultKind::ContentFilter,
@@ -119,7 +165,10 @@ impl ErrorObject {
             _ if is(NO_MODEL) => FaultKind::MissingModel,
             401 | 403 => FaultKind::Key,
             404 => FaultKind::MissingModel,
+            429 | 503 if is(SLOW_DOWN) => FaultKind::SlowDown,
             429 => FaultKind::RateLimit,
+            503 | 529 => FaultKind::Overload,
+            _ if is(OVERLOADED) => FaultKind::Overload,
             408 | 409 | 425 => FaultKind::Server,
             400 | 422 if self.param.starts_with("response_format") => FaultKind::SchemaRefused,
             400 | 422 => {
@@ -135,7 +184,10 @@ impl ErrorObject {
                 detail.push_str(&format!(", {name} `{}`", label(text)));
             }
         }
-        CallFault { parameter: refused, ..CallFault::new(kind, detail) }
+        // An error costs nothing, unless it comes from a gateway that gave up on a model at work.
+        let is_free = !is_success(status) && !matches!(status, 504 | 524);
+        let usage = is_free.then(Usage::default);
+        CallFault { parameter: refused, usage, ..CallFault::new(kind, detail) }
     }
 
     /// The sent parameter that the error names, in `param` or else as a word of the message.
@@ -146,6 +198,10 @@ impl ErrorObject {
         let place = if self.param.is_empty() { &self.message } else { &self.param };
         sent.filter(|name| !ESSENTIAL.contains(&name.as_str())).find(|name| names(place, name)).cloned()
     }
+}
+
+fn is_success(status: u16) -> bool {
+    (200..300).contains(&status)
 }
 
 /// A provider's code as it stands if it looks like one; a careless server may repeat its request there, key and all.
@@ -176,6 +232,52 @@ mod tests {
         let words = json!({"error": {"type": "requests", "message": "INSUFFICIENT QUOTA for concurrency"}});
         assert_eq!(kind(429, words), FaultKind::RateLimit);
         assert_eq!(kind(402, json!({"error": {"code": 402}})), FaultKind::Money);
+        assert_eq!(kind(200, json!({"error": {"code": 402}})), FaultKind::Money);
+    }
+
+    #[test]
+    fn too_much_is_told_from_too_fast_and_from_overload() {
+        for (status, kind_text, code, expected) in [
+            (429, "requests", "rate_limit_exceeded", FaultKind::RateLimit),
+            (429, "rate_limit_error", "slow_down", FaultKind::SlowDown),
+            (429, "slow_down", "", FaultKind::SlowDown),
+            (503, "", "slow_down", FaultKind::SlowDown),
+            (503, "service_unavailable_error", "server_is_overloaded", FaultKind::Overload),
+            (500, "overloaded_error", "", FaultKind::Overload),
+            (200, "", "server_is_overloaded", FaultKind::Overload),
+            (529, "", "", FaultKind::Overload),
+        ] {
+            let found = kind(status, json!({"error": {"type": kind_text, "code": code}}));
+            assert_eq!(found, expected, "{status} {kind_text} {code}");
+        }
+        assert_eq!(kind(200, json!({"error": {"code": 429}})), FaultKind::RateLimit);
+    }
+
+    #[test]
+    fn an_error_is_free_unless_a_gateway_gave_up_on_a_model_at_work() {
+        for (status, usage) in [
+            (302, Some(Usage::default())),
+            (400, Some(Usage::default())),
+            (429, Some(Usage::default())),
+            (500, Some(Usage::default())),
+            (200, None),
+            (204, None),
+            (504, None),
+        ] {
+            assert_eq!(fault(status, json!(null)).usage, usage, "{status}");
+        }
+    }
+
+    #[test]
+    fn each_kind_is_an_outage_or_stops_all_or_is_the_answers_own() {
+        let are = |is: fn(FaultKind) -> bool| -> Vec<&str> {
+            FaultKind::ALL.iter().filter(|kind| is(**kind)).map(|kind| kind.as_str()).collect()
+        };
+        assert_eq!(are(FaultKind::is_overload), ["deadline", "rate_limit", "slow_down", "overload"]);
+        let outages = ["transport", "deadline", "rate_limit", "slow_down", "overload", "server"];
+        assert_eq!(are(FaultKind::is_outage), outages);
+        let stops = ["money", "key", "missing_model", "wrong_model", "schema_refused"];
+        assert_eq!(are(FaultKind::stops_all), stops);
     }
 
     #[test]
@@ -204,6 +306,8 @@ mod tests {
     #[test]
     fn the_rest_goes_by_status() {
         for (status, expected) in [
+            (101, FaultKind::Server),
+            (204, FaultKind::Server),
             (302, FaultKind::Server),
             (400, FaultKind::BadRequest),
             (401, FaultKind::Key),
@@ -211,7 +315,8 @@ mod tests {
             (408, FaultKind::Server),
             (413, FaultKind::ContextTooLong),
             (418, FaultKind::BadRequest),
-            (503, FaultKind::Server),
+            (503, FaultKind::Overload),
+            (504, FaultKind::Server),
         ] {
             assert_eq!(kind(status, json!("no object")), expected, "{status}");
         }

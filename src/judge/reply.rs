@@ -15,6 +15,13 @@ use crate::domain::question::Rubric;
 
 const MAX_SCORE: u8 = 5;
 const MAX_EXPLANATION_CHARS: usize = 2_000;
+/// No model's name is longer; it is stored with each verdict.
+const MAX_MODEL_BYTES: usize = 256;
+
+/// How a refusal begins that a model writes as its reply, in lower case.
+const REFUSALS: &str = "sorry|i'm sorry|i am sorry|i'm afraid i|i must decline|i apologize|i apologise|\
+    my apologies|i can't|i cannot|i can not|i won't|i will not|i'm unable|i am unable|i'm not able|\
+    i am not able|as an ai";
 
 /// The name of a rubric's schema in the request (contract 6).
 pub(super) fn schema_name(rubric: Rubric) -> &'static str {
@@ -43,8 +50,8 @@ fn closed(names: &[&str], schemas: &[Value]) -> Value {
 
 /// The verdict that `reply` to a request for `model` holds.
 pub(super) fn verdict(rubric: Rubric, model: &str, reply: Reply) -> Result<Verdict, CallFault> {
-    let usage = reply.usage;
-    let fault = |kind, detail: &str| CallFault { usage, ..CallFault::new(kind, detail) };
+    let (usage, remaining) = (reply.usage, reply.remaining);
+    let fault = |kind, detail: &str| CallFault { usage, remaining, ..CallFault::new(kind, detail) };
     match reply.finish_reason {
         FinishReason::ContentFilter => return Err(fault(FaultKind::ContentFilter, "the reply was filtered")),
         _ if reply.refusal.is_some() => return Err(fault(FaultKind::Refusal, "the model refused to judge")),
@@ -57,13 +64,33 @@ pub(super) fn verdict(rubric: Rubric, model: &str, reply: Reply) -> Result<Verdi
         return Err(fault(FaultKind::WrongModel, &detail));
     }
     let content = reply.content.unwrap_or_default();
-    let (scores, explanations) =
-        read(rubric, &content).map_err(|detail| fault(FaultKind::Malformed, detail))?;
-    Ok(Verdict { scores, explanations, model: reply.model, usage })
+    let (scores, explanations) = read(rubric, &content).map_err(|detail| {
+        if refuses_in_prose(&content) {
+            fault(FaultKind::Refusal, "the model refused to judge, in prose")
+        } else {
+            fault(FaultKind::Malformed, detail)
+        }
+    })?;
+    Ok(Verdict { scores, explanations, model: reply.model, usage: usage.unwrap_or_default() })
+}
+
+/// Whether a text without any object begins as models begin when they refuse.
+fn refuses_in_prose(content: &str) -> bool {
+    if content.contains('{') {
+        return false;
+    }
+    let plain = content.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let plain = plain.replace(['\u{2018}', '\u{2019}', '\u{2bc}'], "'");
+    REFUSALS.split('|').any(|words| {
+        plain.strip_prefix(words).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+    })
 }
 
 /// Whether `answered` is `asked` itself, a dated snapshot of it, or either with a provider's prefix.
 fn is_same_model(asked: &str, answered: &str) -> bool {
+    if answered.len() > MAX_MODEL_BYTES || answered.contains(char::is_control) {
+        return false;
+    }
     let bare = |name: &str| name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     match bare(answered).strip_prefix(&bare(asked)) {
         None => false,
@@ -177,14 +204,49 @@ mod tests {
     #[test]
     fn one_outer_fence_is_taken_off_and_no_second_one() {
         assert!(read(Rubric::Oemu, &format!("```json\n{OEMU}\n```\n")).is_ok());
-        assert!(read(Rubric::Oemu, &format!("```\n```json\n{OEMU}\n```\n```")).is_err());
-        assert!(read(Rubric::Oemu, &format!("Here:\n```json\n{OEMU}\n```")).is_err());
+        assert!(read(Rubric::Oemu, &format!("```\r\n{OEMU}\r\n```")).is_ok());
+        for bad in [
+            format!("```\n```json\n{OEMU}\n```\n```"),
+            format!("```json\n{OEMU}\n```\n```json\n{OEMU}\n```"),
+            format!("Here:\n```json\n{OEMU}\n```"),
+            format!("```python\n{OEMU}\n```"),
+            format!("```json5\n{OEMU}\n```"),
+            format!("```json {OEMU}```"),
+            format!("```json\n{OEMU}"),
+            format!("~~~json\n{OEMU}\n~~~"),
+        ] {
+            assert!(read(Rubric::Oemu, &bad).is_err(), "{bad}");
+        }
     }
 
     #[test]
     fn anything_but_an_integer_from_0_to_5_is_no_score() {
-        for bad in ["6", "-1", "98989", "4.0", "4e0", "-0", "\"4\"", "true", "null", "NaN", "[4]", "{}", "04"]
-        {
+        for bad in [
+            "6",
+            "-1",
+            "98989",
+            "260",
+            "18446744073709551617",
+            "4.0",
+            "1.0",
+            "4e0",
+            "5e0",
+            "5E-1",
+            "-0",
+            "+4",
+            "04",
+            "0x4",
+            "4_",
+            "\"4\"",
+            "true",
+            "null",
+            "NaN",
+            "Infinity",
+            "[4]",
+            "{}",
+            "\u{664}",
+            "",
+        ] {
             assert!(read(Rubric::Oemu, &OEMU.replace(":4", &format!(":{bad}"))).is_err(), "{bad}");
         }
     }
@@ -205,6 +267,15 @@ mod tests {
             OEMU.replace("camera_object_relationship", "object_activity"),
             serde_json::to_string(OEMU).unwrap(),
             format!("\u{feff}{OEMU}"),
+            format!("{OEMU}\0"),
+            OEMU.replace('}', ",}"),
+            OEMU.replace('"', "'"),
+            format!("/* so */{OEMU}"),
+            format!("{{{keys},\"object_activit\\u0079\":0}}"),
+            OEMU.replace("object_activity", "object_activity\\ud83d"),
+            "[".repeat(100_000),
+            OEMU.replace(":4", &format!(":{}", "[".repeat(100_000))),
+            OEMU.replace(":4", &format!(":{}{}", r#"{"a":"#.repeat(100_000), "}".repeat(100_000))),
         ] {
             assert!(read(Rubric::Oemu, &bad).is_err(), "{bad}");
         }
@@ -214,9 +285,42 @@ mod tests {
             r#"{"score":3}"#,
             r#"{"score":3,"explanation":null}"#,
             r#"{"score":3,"score":3,"explanation":"a"}"#,
+            r#"{"score":3,"score":4}"#,
+            r#"{"score":3,"explanation":"a","explanation":"b"}"#,
+            r#"{"score":3,"sc\u006fre":4,"explanation":"a"}"#,
+            r#"{"score":{"score":3},"explanation":"a"}"#,
+            r#"{"score":3,"explanation":"\ud83d"}"#,
+            r#"{"score":3,"explanation":["a"]}"#,
             r#"{"score":3,"explanation":"a","more":1}"#,
         ] {
             assert!(read(Rubric::Caption, &caption(bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn keys_may_come_in_any_order_and_in_any_spelling_of_json() {
+        let turned = r#" { "object_activity" : 0, "camera_object_relationship" : 5,
+            "camera_motion_and_vi\u0065wpoint" : 4 } "#;
+        assert_eq!(read(Rubric::Oemu, turned), Ok(([4, 0, 5], [None, None, None])));
+    }
+
+    #[test]
+    fn a_refusal_in_prose_is_told_from_a_malformed_reply() {
+        for refusal in [
+            "I'm sorry, but I can't help with that.",
+            "I\u{2019}m sorry.",
+            "  **I can\u{2019}t** rate this: 5 5 5",
+            "I CANNOT assist",
+            "I am unable to",
+            "As an AI, I",
+            "\"Sorry\"",
+            "I'm afraid I can't do that.",
+        ] {
+            assert!(refuses_in_prose(refusal), "{refusal}");
+        }
+        let object = format!("I'm sorry. {OEMU}");
+        for other in ["", "5", "Sure! All 5.", "As an aim, 5", "I cannoted", "The fish: I'm sorry", &object] {
+            assert!(!refuses_in_prose(other), "{other}");
         }
     }
 
@@ -227,7 +331,14 @@ mod tests {
         {
             assert!(is_same_model(asked, answered), "{answered}");
         }
-        for (asked, answered) in [("gpt-5.5", "gpt-5.5-mini"), ("gpt-5", "gpt-5.5"), ("a", "")] {
+        let long = "x".repeat(MAX_MODEL_BYTES) + "/m";
+        for (asked, answered) in [
+            ("gpt-5.5", "gpt-5.5-mini"),
+            ("gpt-5", "gpt-5.5"),
+            ("a", ""),
+            ("m", "\0/m"),
+            ("m", long.as_str()),
+        ] {
             assert!(!is_same_model(asked, answered), "{answered}");
         }
     }

@@ -63,7 +63,7 @@ impl Retries {
     pub(super) fn after(&mut self, fault: &CallFault, took: Duration, jitter: f64) -> Next {
         self.tries += 1;
         self.spent += took;
-        if self.tries >= MAX_TRIES || !self.may_repeat(fault.kind) {
+        if self.tries >= MAX_TRIES || !self.may_repeat(fault) {
             return Next::Stop(self.failure(fault));
         }
         let wait = match fault.kind {
@@ -75,19 +75,21 @@ impl Retries {
         if self.spent > CALL_DEADLINE { Next::Stop(self.failure(fault)) } else { Next::Again(wait) }
     }
 
-    fn may_repeat(&mut self, kind: FaultKind) -> bool {
+    fn may_repeat(&mut self, fault: &CallFault) -> bool {
         let counted = |count: &mut u32, most: u32| {
             *count += 1;
             *count <= most
         };
-        match kind {
-            FaultKind::Transport | FaultKind::Deadline | FaultKind::RateLimit | FaultKind::Server => true,
+        match fault.kind {
+            // The next request is another one.
             FaultKind::Parameter => true,
+            _ if fault.may_retry == Some(false) => false,
+            kind if kind.is_outage() => true,
             FaultKind::Malformed | FaultKind::WrongModel => counted(&mut self.malformed, MAX_MALFORMED),
             FaultKind::Refusal | FaultKind::ContentFilter => counted(&mut self.refused, MAX_REFUSED),
             FaultKind::Length => !std::mem::replace(&mut self.lengthened, true),
-            FaultKind::Money | FaultKind::Key | FaultKind::MissingModel | FaultKind::SchemaRefused => false,
-            FaultKind::ContextTooLong | FaultKind::BadRequest => false,
+            FaultKind::BadRequest => fault.may_retry == Some(true),
+            _ => false,
         }
     }
 
@@ -105,7 +107,8 @@ impl Retries {
         let pause = |cause| Failure::Pause { cause, detail: detail.clone() };
         let item = |reason| Failure::Item { reason, detail: detail.clone() };
         match fault.kind {
-            FaultKind::Transport | FaultKind::Deadline | FaultKind::RateLimit | FaultKind::Server => {
+            FaultKind::Transport | FaultKind::Deadline | FaultKind::Server => pause(PauseCause::Unavailable),
+            FaultKind::RateLimit | FaultKind::SlowDown | FaultKind::Overload => {
                 pause(PauseCause::Unavailable)
             }
             FaultKind::Money => pause(PauseCause::Money),
@@ -133,11 +136,11 @@ mod tests {
         CallFault::new(kind, "d")
     }
 
-    /// Tries until the call gives up on faults of one kind, and the failure.
-    fn exhaust(kind: FaultKind) -> (u32, Failure) {
+    /// Tries until the call gives up on such faults, and the failure.
+    fn exhaust(fault: &CallFault) -> (u32, Failure) {
         let mut retries = Retries::new(Backoff::default());
         loop {
-            if let Next::Stop(failure) = retries.after(&of(kind), SECOND, 0.5) {
+            if let Next::Stop(failure) = retries.after(fault, SECOND, 0.5) {
                 return (retries.tries, failure);
             }
         }
@@ -151,6 +154,8 @@ mod tests {
             (K::Transport, 6, pause(PauseCause::Unavailable)),
             (K::Deadline, 6, pause(PauseCause::Unavailable)),
             (K::RateLimit, 6, pause(PauseCause::Unavailable)),
+            (K::SlowDown, 6, pause(PauseCause::Unavailable)),
+            (K::Overload, 6, pause(PauseCause::Unavailable)),
             (K::Server, 6, pause(PauseCause::Unavailable)),
             (K::Money, 1, pause(PauseCause::Money)),
             (K::Key, 1, pause(PauseCause::Key)),
@@ -165,12 +170,33 @@ mod tests {
             (K::Length, 2, Ok(ItemReason::Length)),
             (K::Malformed, 3, Ok(ItemReason::Malformed)),
         ] {
-            let (tried, failed) = exhaust(kind);
+            let (tried, failed) = exhaust(&of(kind));
             let failed = match failed {
                 Failure::Item { reason, .. } => Ok(reason),
                 Failure::Pause { cause, .. } => Err(cause),
             };
             assert_eq!((tried, failed), (tries, failure), "{kind}");
+        }
+    }
+
+    #[test]
+    fn the_servers_word_ends_tries_or_allows_them_where_the_kind_leaves_it_open() {
+        use FaultKind as K;
+        for (kind, may_retry, tries) in [
+            (K::Server, false, 1),
+            (K::RateLimit, false, 1),
+            (K::ContentFilter, false, 1),
+            (K::Parameter, false, 6),
+            (K::BadRequest, false, 1),
+            (K::Server, true, 6),
+            (K::BadRequest, true, 6),
+            (K::ContextTooLong, true, 1),
+            (K::Money, true, 1),
+            (K::Key, true, 1),
+            (K::SchemaRefused, true, 1),
+        ] {
+            let told = CallFault { may_retry: Some(may_retry), ..of(kind) };
+            assert_eq!(exhaust(&told).0, tries, "{kind} {may_retry}");
         }
     }
 

@@ -1,6 +1,8 @@
 //! The LLM judge against a scripted server: what it sends, and what each fault of a reply or a connection
 //! comes to.
 
+mod wire;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -245,7 +247,8 @@ async fn a_reply_that_is_no_verdict_is_asked_for_again_and_then_the_answers_own_
     for (act, reason, most) in [
         (reply("", "stop"), ItemReason::Malformed, 3),
         (message(json!({"content": null}), "stop"), ItemReason::Malformed, 3),
-        (reply("I'm sorry, but I can't help with that.", "stop"), ItemReason::Malformed, 3),
+        (reply("Sure! All of them 5.", "stop"), ItemReason::Malformed, 3),
+        (reply("I'm sorry, but I can't help with that.", "stop"), ItemReason::Refusal, 2),
         (reply(&valid.replace('4', "\"4\""), "stop"), ItemReason::Malformed, 3),
         (reply(valid, "tool_calls"), ItemReason::Malformed, 3),
         (reply(valid, "length"), ItemReason::Length, 2),
