@@ -15,6 +15,7 @@ use utoipa_swagger_ui::{Config as DocsConfig, SwaggerUi};
 
 use crate::clock::Clock;
 use crate::config::{HttpSettings, JudgeSettings, QueueSettings, QuotaSettings, StoreSettings};
+use crate::domain::instant;
 use crate::domain::submission::SubmissionState;
 use crate::evaluation::Evaluation;
 use crate::evaluation::boards::Boards;
@@ -22,8 +23,9 @@ use crate::evaluation::catalogue::Catalogue;
 use crate::evaluation::judges::{Judges, JudgesError};
 use crate::http::{self, State};
 use crate::judge::Judge;
-use crate::limiter::HttpLimiter;
+use crate::limiter::{FlowLimits, Gate, HttpLimiter};
 use crate::queue::{EmbeddedQueue, Queue, QueueError, RedisQueue};
+use crate::store::judgements::load_spent_usd;
 use crate::store::submissions::count_by_state;
 use crate::store::{Store, StoreError, load_installation_id};
 use crate::telemetry::Metrics;
@@ -192,9 +194,20 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
             Queue::Redis(Box::new(RedisQueue::connect(url, &installation_id).await?))
         }
     };
+    let metrics_socket = std::net::TcpListener::bind(process.metrics_listen)
+        .map_err(|error| StartError::Listen(process.metrics_listen, error))?;
+    let metrics_address = metrics_socket.local_addr().unwrap_or(process.metrics_listen);
+    // While the address is held nobody else has the name, and its leases are those of a predecessor that is gone.
+    let owner = match &queue {
+        Queue::Embedded(_) => ONLY_PROCESS.to_owned(),
+        Queue::Redis(_) => format!("{}/{metrics_address}", gethostname::gethostname().to_string_lossy()),
+    };
     let judges = match process.given_judge {
         Some(judge) => Judges::given(judge, process.judge.judge_max_concurrency as usize),
-        None => Judges::new(&process.judge, metrics.clone())?,
+        None => {
+            let gate = gate(&process.judge, &process.queue, &store, &owner, &process.clock).await?;
+            Judges::new(&process.judge, gate, metrics.clone())?
+        }
     };
     judges.establish(&store, process.clock.now_ms()).await?;
     let evaluation = Arc::new(Evaluation {
@@ -208,12 +221,8 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         max_upload_bytes: process.max_upload_bytes,
         reading_turns: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
     });
-    let (server, metrics_address) = metrics_server(process.metrics_listen, evaluation.clone(), of_server)?;
-    // While the address is held nobody else has the name, and its leases are those of a predecessor that is gone.
-    let owner = match &evaluation.queue {
-        Queue::Embedded(_) => ONLY_PROCESS.to_owned(),
-        Queue::Redis(_) => format!("{}/{metrics_address}", gethostname::gethostname().to_string_lossy()),
-    };
+    let server = metrics_server(metrics_socket, evaluation.clone(), of_server)
+        .map_err(|error| StartError::Listen(metrics_address, error))?;
     let mut running = Running {
         address: None,
         metrics_address,
@@ -227,6 +236,31 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
     };
     running.add_server(server);
     Ok(running)
+}
+
+/// The gate before the judge's endpoint: one for all processes that share a Redis.
+async fn gate(
+    judge: &JudgeSettings,
+    queue: &QueueSettings,
+    store: &Store,
+    owner: &str,
+    clock: &Clock,
+) -> Result<Arc<Gate>, StartError> {
+    let limits = FlowLimits {
+        concurrency: judge.judge_max_concurrency,
+        requests_per_minute: judge.judge_rpm,
+        tokens_per_minute: judge.judge_tpm,
+    };
+    let gate = match (&queue.redis_url, &judge.judge_base_url) {
+        (Some(redis_url), Some(base_url)) => {
+            let name = format!("{}:{base_url}", store.read(load_installation_id).await?);
+            Gate::shared(redis_url, &name, limits, owner.to_owned(), clock.clone())
+                .await
+                .map_err(QueueError::from)?
+        }
+        _ => Gate::new(limits, clock.clone()),
+    };
+    Ok(Arc::new(gate))
 }
 
 fn api_server(
@@ -265,29 +299,26 @@ fn docs_config() -> DocsConfig<'static> {
 }
 
 fn metrics_server(
-    listen: SocketAddr,
+    socket: std::net::TcpListener,
     evaluation: Arc<Evaluation>,
     of_server: bool,
-) -> Result<(Server, SocketAddr), StartError> {
+) -> std::io::Result<Server> {
     let evaluation = web::Data::from(evaluation);
     let server = HttpServer::new(move || {
         let scrape = move |evaluation: web::Data<Evaluation>| scrape(evaluation, of_server);
         App::new().app_data(evaluation.clone()).route("/metrics", web::get().to(scrape))
     });
-    let server = server
-        .workers(1)
-        .shutdown_timeout(1)
-        .disable_signals()
-        .bind(listen)
-        .map_err(|error| StartError::Listen(listen, error))?;
-    let address = server.addrs().first().copied().unwrap_or(listen);
-    Ok((server.run(), address))
+    Ok(server.workers(1).shutdown_timeout(1).disable_signals().listen(socket)?.run())
 }
 
 /// All metrics; those of the ledger are read now.
 async fn scrape(evaluation: web::Data<Evaluation>, of_server: bool) -> HttpResponse {
     let metrics = &evaluation.metrics;
-    metrics.judge_in_flight.set(i64::try_from(evaluation.judges.in_flight()).unwrap_or(i64::MAX));
+    if let Some(gate) = evaluation.judges.gate() {
+        metrics.judge_in_flight.set(gate.held().into());
+        metrics.judge_circuit_open.set(i64::from(gate.closed().is_some()));
+        metrics.judge_concurrency.set(gate.places().into());
+    }
     if of_server && let Err(error) = read_ledger_gauges(&evaluation).await {
         tracing::error!(error, "the gauges of the ledger could not be read");
         return HttpResponse::ServiceUnavailable().body("the ledger or the queue is not to be reached\n");
@@ -306,6 +337,12 @@ async fn read_ledger_gauges(evaluation: &Evaluation) -> Result<(), String> {
         evaluation.store.read(count_by_state).await.map_err(|error: StoreError| error.to_string())?;
     let depth = evaluation.queue.depth().await.map_err(|error| error.to_string())?;
     let metrics = &evaluation.metrics;
+    if let Some(budget_usd) = evaluation.judges.budget_usd() {
+        let day = instant::day(evaluation.clock.now_ms());
+        let spent = evaluation.store.read(move |connection| load_spent_usd(connection, &day)).await;
+        let spent_usd = spent.map_err(|error: StoreError| error.to_string())?;
+        metrics.set_budget_remaining(budget_usd - spent_usd);
+    }
     for state in SubmissionState::ALL {
         let count = counts.iter().find(|(other, _)| other == state).map_or(0, |(_, count)| *count);
         metrics.submissions_in_state.with_label_values(&[state.as_str()]).set(count);

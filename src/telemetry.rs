@@ -73,6 +73,10 @@ mod metrics {
         pub judge_reused: IntCounterVec,
         /// 1 while the judge is given up for the moment.
         pub judge_circuit_open: IntGauge,
+        /// Calls that may be under way at once at present, over all processes.
+        pub judge_concurrency: IntGauge,
+        /// Dollars that the day has left; a server's, and absent without a budget.
+        judge_budget_remaining: Gauge,
     }
 
     impl Metrics {
@@ -150,6 +154,11 @@ mod metrics {
                     "judge_circuit_open",
                     "1 while the judge is given up for the moment.",
                 )?,
+                judge_concurrency: gauge("judge_concurrency", "Tries at the judge that may be under way at once.")?,
+                judge_budget_remaining: Gauge::with_opts(
+                    Opts::new("judge_budget_remaining_usd", "Dollars that the UTC day has left for the judge.")
+                        .namespace("secchi"),
+                )?,
             };
             metrics.register(of_server)?;
             metrics.stand_at_zero(of_server);
@@ -177,6 +186,7 @@ mod metrics {
                 Box::new(self.judge_in_flight.clone()),
                 Box::new(self.judge_reused.clone()),
                 Box::new(self.judge_circuit_open.clone()),
+                Box::new(self.judge_concurrency.clone()),
                 Box::new(prometheus::process_collector::ProcessCollector::for_self()),
             ];
             if of_server {
@@ -213,6 +223,13 @@ mod metrics {
                     self.submissions_in_state.with_label_values(&[state.as_str()]);
                 }
             }
+        }
+
+        /// Says how many dollars the day has left; the series stands from then on.
+        pub fn set_budget_remaining(&self, remaining_usd: f64) {
+            self.judge_budget_remaining.set(remaining_usd);
+            // Only the first time registers it; later ones find it there.
+            let _known_already = self.registry.register(Box::new(self.judge_budget_remaining.clone()));
         }
 
         /// All series in Prometheus' text format.

@@ -37,6 +37,7 @@ pub async fn start(
     for _ in 0..SUBMISSIONS_AT_ONCE {
         tasks.spawn(take_and_work(evaluation.clone(), owner.clone(), stopping.clone()));
     }
+    tasks.spawn(keep_beating(evaluation.clone(), stopping.clone()));
     tasks.spawn(keep_reconciling(evaluation, owner, stopping));
     Ok(tasks)
 }
@@ -89,6 +90,15 @@ async fn keep_reconciling(evaluation: Arc<Evaluation>, owner: String, mut stoppi
             tracing::warn!(%error, "lost work could not be looked for");
         }
         pause(RECONCILE_EVERY, &mut stopping).await;
+    }
+}
+
+/// Keeps the flow of calls informed of those that are under way here.
+async fn keep_beating(evaluation: Arc<Evaluation>, mut stopping: watch::Receiver<bool>) {
+    let Some(gate) = evaluation.judges.gate() else { return };
+    tokio::select! {
+        never = gate.keep_beating() => match never {},
+        _stops = stopping.wait_for(|stop| *stop) => {}
     }
 }
 

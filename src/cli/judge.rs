@@ -1,14 +1,17 @@
 //! `secchi judge`: trying the configured judge.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use crate::clock::Clock;
 use crate::config::{JudgeSettings, StoreSettings};
 use crate::domain::question::Rubric;
 use crate::evaluation::judges::{Judges, JudgesError};
-use crate::judge::Item;
+use crate::judge::{Asked, Asking, Item};
+use crate::limiter::{FlowLimits, Gate};
 use crate::store::Store;
 use crate::store::configurations::ConfigurationRow;
 use crate::telemetry::Metrics;
@@ -38,12 +41,23 @@ pub struct CheckArgs {
 pub async fn run(command: JudgeCommand) -> anyhow::Result<()> {
     let JudgeCommand::Check(arguments) = command;
     let store = Store::open(&arguments.store.database_url).await?;
-    let metrics = std::sync::Arc::new(Metrics::new(false)?);
-    let judges = Judges::new(&arguments.judge, metrics)?;
+    let metrics = Arc::new(Metrics::new(false)?);
+    let limits = FlowLimits {
+        concurrency: arguments.judge.judge_max_concurrency,
+        requests_per_minute: arguments.judge.judge_rpm,
+        tokens_per_minute: arguments.judge.judge_tpm,
+    };
+    let gate = Arc::new(Gate::new(limits, Clock::System));
+    let judges = Judges::new(&arguments.judge, gate, metrics)?;
     let configuration = judges.wanted().id();
-    let note = standing(judges.current(&store).await, &configuration)?;
+    let current = judges.current(&store).await;
+    let is_in_force = current.as_ref().is_ok_and(|current| current.id == configuration);
+    let note = standing(current, &configuration)?;
     if !arguments.json {
         println!("{note}");
+        if judges.is_unlimited() {
+            println!("warning: there is no budget; set SECCHI_JUDGE_BUDGET_USD_PER_DAY to limit what a day may cost");
+        }
     }
     let judge = judges.wanted_judge()?;
     let mut failed = 0;
@@ -58,15 +72,15 @@ pub async fn run(command: JudgeCommand) -> anyhow::Result<()> {
             answer: REFERENCE,
         };
         let started = Instant::now();
-        let result = judge.judge(&item).await;
+        let Asked { result, usage, .. } = judge.judge(&item, Asking::to_the_end()).await;
         let took_ms = started.elapsed().as_millis();
         let line = match &result {
             Ok(verdict) => {
-                let cost_usd = judges.cost_usd(verdict.usage);
+                let cost_usd = judges.cost_usd(usage);
                 json!({
                     "rubric": rubric, "configuration": configuration, "note": note, "model": verdict.model, "scores": verdict.scores,
-                    "latency_ms": took_ms, "prompt_tokens": verdict.usage.prompt_tokens,
-                    "completion_tokens": verdict.usage.completion_tokens, "cost_usd": cost_usd,
+                    "latency_ms": took_ms, "prompt_tokens": usage.prompt_tokens,
+                    "completion_tokens": usage.completion_tokens, "cost_usd": cost_usd,
                 })
             }
             Err(failure) => {
@@ -82,13 +96,16 @@ pub async fn run(command: JudgeCommand) -> anyhow::Result<()> {
                     "{rubric}: scores {:?} from `{}` in {took_ms} ms, {} + {} tokens, ${:.6}",
                     verdict.scores,
                     verdict.model,
-                    verdict.usage.prompt_tokens,
-                    verdict.usage.completion_tokens,
-                    judges.cost_usd(verdict.usage)
+                    usage.prompt_tokens,
+                    usage.completion_tokens,
+                    judges.cost_usd(usage)
                 ),
                 Err(failure) => println!("{rubric}: {failure} (after {took_ms} ms)"),
             }
         }
+    }
+    if failed == 0 && is_in_force {
+        judges.note_check(&store, Clock::System.now_ms()).await?;
     }
     anyhow::ensure!(failed == 0, "{failed} of {} rubrics got no valid score", Rubric::ALL.len());
     Ok(())

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use crate::config::JudgeSettings;
 use crate::domain::question::Rubric;
+use crate::domain::submission::PausedFor;
 use crate::judge::{
     ApiKey, BuildError, CallReport, Configuration, Endpoint, FaultKind, FenceSecret, Judge, Kind, Observer,
     PromptError, Prompts, Usage, build,
 };
 use crate::limiter::Gate;
 use crate::store::configurations::{self, CURRENT, ConfigurationRow};
-use crate::store::{Store, StoreError, load_judge_checked};
+use crate::store::submissions::wake_paused;
+use crate::store::{Store, StoreError, load_judge_checked, note_judge_checked};
 use crate::telemetry::Metrics;
 
 /// What can go wrong with judge configurations.
@@ -168,6 +170,19 @@ impl Judges {
             gate.recover(store.read(load_judge_checked).await?).await;
         }
         Ok(())
+    }
+
+    /// Notes that the judge in force was seen to answer: whoever gave it up tries again.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn note_check(&self, store: &Store, now_ms: i64) -> Result<(), StoreError> {
+        store
+            .write(move |connection| {
+                note_judge_checked(connection, now_ms)?;
+                wake_paused(connection, PausedFor::JudgeUnavailable)
+            })
+            .await
     }
 
     /// Makes the configuration of the settings current if there is none yet; says in the log where the settings differ

@@ -31,7 +31,7 @@ pub struct HttpJudge {
     chat: Chat,
     configuration: Configuration,
     prompts: Prompts,
-    gate: Arc<Gate>,
+    pub(super) gate: Arc<Gate>,
     /// What the endpoint refused by name; left out from then on.
     refused: Mutex<BTreeSet<String>>,
     backoff: Backoff,

@@ -71,7 +71,7 @@ pub(super) fn verdict(rubric: Rubric, model: &str, reply: Reply) -> Result<Verdi
             fault(FaultKind::Malformed, detail)
         }
     })?;
-    Ok(Verdict { scores, explanations, model: reply.model, usage: usage.unwrap_or_default() })
+    Ok(Verdict { scores, explanations, model: reply.model })
 }
 
 /// Whether a text without any object begins as models begin when they refuse.

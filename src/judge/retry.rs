@@ -107,10 +107,9 @@ impl Retries {
         let pause = |cause| Failure::Pause { cause, detail: detail.clone() };
         let item = |reason| Failure::Item { reason, detail: detail.clone() };
         match fault.kind {
-            FaultKind::Transport | FaultKind::Deadline | FaultKind::Server => pause(PauseCause::Unavailable),
-            FaultKind::RateLimit | FaultKind::SlowDown | FaultKind::Overload => {
-                pause(PauseCause::Unavailable)
-            }
+            // Whether nobody is served, the circuit knows; here it is this one who was not.
+            FaultKind::Transport | FaultKind::Deadline | FaultKind::Server => item(ItemReason::Unavailable),
+            FaultKind::RateLimit | FaultKind::SlowDown | FaultKind::Overload => item(ItemReason::Unavailable),
             FaultKind::Money => pause(PauseCause::Money),
             FaultKind::Key => pause(PauseCause::Key),
             FaultKind::MissingModel => pause(PauseCause::MissingModel),
@@ -151,12 +150,12 @@ mod tests {
         use FaultKind as K;
         let pause = |cause| Err(cause);
         for (kind, tries, failure) in [
-            (K::Transport, 6, pause(PauseCause::Unavailable)),
-            (K::Deadline, 6, pause(PauseCause::Unavailable)),
-            (K::RateLimit, 6, pause(PauseCause::Unavailable)),
-            (K::SlowDown, 6, pause(PauseCause::Unavailable)),
-            (K::Overload, 6, pause(PauseCause::Unavailable)),
-            (K::Server, 6, pause(PauseCause::Unavailable)),
+            (K::Transport, 6, Ok(ItemReason::Unavailable)),
+            (K::Deadline, 6, Ok(ItemReason::Unavailable)),
+            (K::RateLimit, 6, Ok(ItemReason::Unavailable)),
+            (K::SlowDown, 6, Ok(ItemReason::Unavailable)),
+            (K::Overload, 6, Ok(ItemReason::Unavailable)),
+            (K::Server, 6, Ok(ItemReason::Unavailable)),
             (K::Money, 1, pause(PauseCause::Money)),
             (K::Key, 1, pause(PauseCause::Key)),
             (K::MissingModel, 1, pause(PauseCause::MissingModel)),
@@ -174,6 +173,7 @@ mod tests {
             let failed = match failed {
                 Failure::Item { reason, .. } => Ok(reason),
                 Failure::Pause { cause, .. } => Err(cause),
+                Failure::Stopped => unreachable!(),
             };
             assert_eq!((tried, failed), (tries, failure), "{kind}");
         }
@@ -230,7 +230,7 @@ mod tests {
         let mut told = Retries::new(Backoff::default());
         assert!(matches!(
             told.after(&hour, SECOND, 0.0),
-            Next::Stop(Failure::Pause { cause: PauseCause::Unavailable, .. })
+            Next::Stop(Failure::Item { reason: ItemReason::Unavailable, .. })
         ));
         let mut slow = Retries::new(Backoff::default());
         assert!(matches!(slow.after(&of(FaultKind::Deadline), 599 * SECOND, 0.0), Next::Again(_)));

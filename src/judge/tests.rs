@@ -13,6 +13,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
+use crate::clock::Clock;
+use crate::limiter::FlowLimits;
 use super::*;
 
 /// What the server does with one request.
@@ -132,16 +134,25 @@ fn endpoint(server: &Server) -> Endpoint {
         base_url: server.base_url.clone(),
         api_key: Some(ApiKey::new("sk-secret")),
         timeout: Duration::from_secs(5),
-        max_concurrency: 2,
     }
 }
 
 fn judge_at(endpoint: &Endpoint, observer: Option<Observer>) -> HttpJudge {
     let configuration = Configuration::llm("m", &Prompts::builtin().unwrap(), FenceSecret::random());
-    HttpJudge::new(&configuration, endpoint, observer).unwrap().without_waits()
+    HttpJudge::new(&configuration, endpoint, gate(), observer).unwrap().without_waits()
+}
+
+/// A gate that two calls at a time pass.
+fn gate() -> Arc<Gate> {
+    let limits = FlowLimits { concurrency: 2, requests_per_minute: None, tokens_per_minute: None };
+    Arc::new(Gate::new(limits, Clock::System))
 }
 
 async fn ask(judge: &HttpJudge, rubric: Rubric) -> Result<Verdict, Failure> {
+    asked(judge, rubric).await.result
+}
+
+async fn asked(judge: &HttpJudge, rubric: Rubric) -> Asked {
     let evidence = Map::from_iter([("camera_angle".to_owned(), json!("static"))]);
     let item = Item {
         question_id: "q",
@@ -151,7 +162,7 @@ async fn ask(judge: &HttpJudge, rubric: Rubric) -> Result<Verdict, Failure> {
         evidence: &evidence,
         answer: "Thus.",
     };
-    judge.judge(&item).await
+    judge.judge(&item, Asking::to_the_end()).await
 }
 
 /// What one call comes to after these acts, and the tries that it took.
@@ -169,7 +180,6 @@ async fn a_request_holds_the_strict_schema_the_prompts_and_the_key_and_no_stream
     let verdict = ask(&judge, Rubric::Caption).await.unwrap();
     assert_eq!(verdict.scores, [1, 2, 3]);
     assert_eq!(verdict.explanations, [const { Some("so") }; 3].map(|text| text.map(str::to_owned)));
-    assert_eq!(verdict.usage, Usage { prompt_tokens: 100, cached_tokens: 40, completion_tokens: 10 });
     assert_eq!(ask(&judge, Rubric::Oemu).await.unwrap().scores, [1, 2, 3]);
 
     let head = server.requests.lock().unwrap()[0].head.clone();
@@ -215,7 +225,7 @@ async fn what_may_pass_is_tried_again_until_there_is_a_verdict() {
         let (result, tries) = outcome(vec![fault; 9]).await;
         let failure = result.unwrap_err();
         assert!(
-            matches!(failure, Failure::Pause { cause: PauseCause::Unavailable, .. }),
+            matches!(failure, Failure::Item { reason: ItemReason::Unavailable, .. }),
             "fault {at}: {failure}"
         );
         assert_eq!(tries, 6, "fault {at}");
@@ -311,11 +321,12 @@ async fn every_try_is_reported_and_the_verdict_sums_what_they_were_billed() {
     let seen = reports.clone();
     let observer: Observer = Arc::new(move |report| seen.lock().unwrap().push(report.clone()));
     let server = Server::start([error(500, "", "", None), reply("{", "stop")]).await;
-    let verdict = ask(&judge_at(&endpoint(&server), Some(observer)), Rubric::Oemu).await.unwrap();
+    let asked = asked(&judge_at(&endpoint(&server), Some(observer)), Rubric::Oemu).await;
     let outcomes: Vec<_> = reports.lock().unwrap().iter().map(CallReport::outcome).collect();
     assert_eq!(outcomes, ["server", "malformed", "valid"]);
     assert_eq!(reports.lock().unwrap()[1].usage.completion_tokens, 10);
-    assert_eq!(verdict.usage, Usage { prompt_tokens: 200, cached_tokens: 80, completion_tokens: 20 });
+    let whole = Usage { prompt_tokens: 200, cached_tokens: 80, completion_tokens: 20 };
+    assert_eq!((asked.usage, asked.calls), (whole, 3));
 }
 
 #[tokio::test]
@@ -323,12 +334,12 @@ async fn a_server_that_never_answers_meets_the_deadline() {
     let server = Server::start(vec![Act::Hang; 6]).await;
     let slow = Endpoint { timeout: Duration::from_millis(20), ..endpoint(&server) };
     let failure = ask(&judge_at(&slow, None), Rubric::Oemu).await.unwrap_err();
-    assert!(matches!(failure, Failure::Pause { cause: PauseCause::Unavailable, .. }), "{failure}");
+    assert!(matches!(failure, Failure::Item { reason: ItemReason::Unavailable, .. }), "{failure}");
     assert!(failure.to_string().contains("6 tries, the last deadline"), "{failure}");
 }
 
 #[tokio::test]
-async fn no_more_requests_are_under_way_than_the_endpoint_allows() {
+async fn no_more_requests_are_under_way_than_the_gate_lets_pass_and_dropped_ones_give_their_place_back() {
     let server = Server::start(vec![Act::Hang; 3]).await;
     let judge = judge_at(&endpoint(&server), None);
     let mut calls = Box::pin(join_all((0..3).map(|_| ask(&judge, Rubric::Oemu))));
@@ -336,9 +347,11 @@ async fn no_more_requests_are_under_way_than_the_endpoint_allows() {
         _ = &mut calls => unreachable!("the server never answers"),
         () = server.has_seen(2) => {}
     }
-    assert_eq!((server.bodies().len(), judge.in_flight()), (2, 2));
+    assert_eq!((server.bodies().len(), judge.gate.held()), (2, 2));
     drop(calls);
-    assert_eq!(judge.in_flight(), 0, "dropped calls give their place back");
+    while judge.gate.held() > 0 {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[test]
@@ -350,8 +363,7 @@ fn a_judge_is_built_as_its_configuration_says() {
         base_url: "http://127.0.0.1:9/v1".to_owned(),
         api_key: None,
         timeout: Duration::from_secs(1),
-        max_concurrency: 0,
     };
-    assert!(matches!(build(&faulty, Some(&server), None), Err(BuildError::Prompt(_))));
+    assert!(matches!(build(&faulty, Some((&server, gate())), None), Err(BuildError::Prompt(_))));
     assert!(build(&Configuration::offline(FenceSecret::random()), None, None).is_ok());
 }

@@ -80,9 +80,9 @@ pub struct Told {
     /// How long to wait, in milliseconds.
     pub wait_ms: Option<i64>,
     /// Requests that it would still take now.
-    pub requests: Option<u64>,
+    pub requests: Option<u32>,
     /// Tokens that it would still take now.
-    pub tokens: Option<u64>,
+    pub tokens: Option<u32>,
 }
 
 /// A call that has ended.
@@ -237,9 +237,9 @@ impl Flow {
             self.tokens.level += ended.reserved_tokens as f64 - used as f64;
         }
         // The server knows better what it counts; it never frees what this side has not freed.
-        let lower = |bucket: &mut Bucket, left: Option<u64>| {
+        let lower = |bucket: &mut Bucket, left: Option<u32>| {
             if let Some(left) = left {
-                bucket.level = bucket.level.min(left as f64);
+                bucket.level = bucket.level.min(left.into());
             }
         };
         lower(&mut self.requests, ended.told.requests);

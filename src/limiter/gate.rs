@@ -1,6 +1,7 @@
 //! The gate before an endpoint: callers wait in lines until a call may begin, and say what came of it. Knows the flow's
 //! rules by name only.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use crate::clock::Clock;
 /// How soon a place that another process gave back is noticed.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// How often a process says how many calls it has under way; a state that was lost is right again after it.
+/// How often a process says how many calls it has under way.
 const HEARTBEAT: Duration = Duration::from_secs(3);
 
 /// The lines before a gate; who stands in an earlier one goes first.
@@ -69,6 +70,8 @@ pub struct Gate {
     held: AtomicU32,
     /// A call has ended, or a line has emptied.
     called: Notify,
+    /// Calls that may be under way at once, as this process saw it last.
+    places: AtomicU32,
     /// Why no call may begin, as this process saw it last.
     closed: watch::Sender<Option<Closed>>,
 }
@@ -117,6 +120,7 @@ impl Gate {
             turn: tokio::sync::Mutex::default(),
             held: AtomicU32::new(0),
             called: Notify::new(),
+            places: AtomicU32::new(limits.concurrency),
             closed: watch::Sender::new(None),
         }
     }
@@ -168,9 +172,9 @@ impl Gate {
         self.held.load(Ordering::SeqCst)
     }
 
-    /// Calls that may be under way at once, over all who share the state.
-    pub async fn places(&self) -> u32 {
-        self.change(|flow, _| flow.places(&self.limits)).await
+    /// Calls that may be under way at once over all who share the state, as this process saw it last.
+    pub fn places(&self) -> u32 {
+        self.places.load(Ordering::SeqCst)
     }
 
     /// Closes a circuit that opened before `at_ms`, when the endpoint was seen to work.
@@ -178,12 +182,19 @@ impl Gate {
         self.change(|flow, _| flow.recover(at_ms)).await;
     }
 
-    /// Says now and then what is under way, as long as it is polled.
-    pub async fn keep_beating(&self) {
+    /// Says now and then what is under way, as long as it is polled: a state that was lost is right again after it, and
+    /// one that another process moved is known here.
+    pub async fn keep_beating(&self) -> Infallible {
         loop {
             tokio::time::sleep(HEARTBEAT).await;
             self.change(|flow, now_ms| flow.hear(&self.owner, self.held(), now_ms)).await;
         }
+    }
+
+    /// Callers that stand in a line.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.lines.iter().map(|line| line.waiting.load(Ordering::SeqCst)).sum()
     }
 
     async fn take(&self, tokens: u64) -> Turn {
@@ -212,13 +223,14 @@ impl Gate {
     async fn moved<T>(&self, change: impl Fn(&mut Flow, i64) -> T) -> T {
         let changed = |flow: &mut Flow| {
             let result = change(flow, self.clock.now_ms());
-            (result, flow.closed().cloned())
+            (result, flow.closed().cloned(), flow.places(&self.limits))
         };
-        let (result, closed) = match &self.place {
+        let (result, closed, places) = match &self.place {
             Place::Here(flow) => changed(&mut flow.lock().unwrap_or_else(PoisonError::into_inner)),
             #[cfg(feature = "server")]
             Place::Shared(flow) => flow.change(changed).await,
         };
+        self.places.store(places, Ordering::SeqCst);
         self.closed.send_if_modified(|known| {
             let is_other = *known != closed;
             *known = closed;

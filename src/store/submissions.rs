@@ -311,6 +311,14 @@ pub fn update_graded(
     Ok(())
 }
 
+/// Lets those submissions that rest for `paused_for` be taken up at once.
+pub fn wake_paused(connection: &mut DbConnection, paused_for: PausedFor) -> Result<()> {
+    diesel::update(submissions::table.filter(submissions::paused_for.eq(paused_for.as_str())))
+        .set(submissions::not_before_ms.eq(0))
+        .execute(connection)?;
+    Ok(())
+}
+
 /// Notes why a submission waits, and until when no worker shall take it up.
 pub fn update_pause(
     connection: &mut DbConnection,

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use secchi::evaluation::Evaluation;
 use secchi::evaluation::holding::LEASE_TTL_MS;
 use secchi::evaluation::work::{WorkError, work};
-use secchi::judge::{Failure, Item, Judge, ScriptedJudge, Verdict};
+use secchi::judge::{Asked, Asking, Item, Judge, ScriptedJudge};
 use secchi::store::leases::{self, Lease};
 use secchi::store::{Store, StoreError};
 
@@ -25,10 +25,10 @@ struct Meddler {
 }
 
 impl Judge for Meddler {
-    fn judge<'a>(&'a self, _: &'a Item<'a>) -> BoxFuture<'a, Result<Verdict, Failure>> {
+    fn judge<'a>(&'a self, _: &'a Item<'a>, _: Asking) -> BoxFuture<'a, Asked> {
         async {
             (self.meddle)().await;
-            Ok(ScriptedJudge::verdict([4, 4, 4]))
+            Asked::free(Ok(ScriptedJudge::verdict([4, 4, 4])))
         }
         .boxed()
     }

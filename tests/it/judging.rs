@@ -22,7 +22,11 @@ const JUDGED: [&str; 7] =
     ["OEMU", "static/BEH", "static/AH", "static/ECF", "moving/BEH", "moving/AH", "moving/ECF"];
 
 fn unavailable() -> Failure {
-    Failure::Pause { cause: PauseCause::Unavailable, detail: "out of order".into() }
+    Failure::Item { reason: ItemReason::Unavailable, detail: "out of order".into() }
+}
+
+fn circuit_open() -> Failure {
+    Failure::Pause { cause: PauseCause::CircuitOpen, detail: "out of order".into() }
 }
 
 fn malformed() -> Failure {
@@ -152,7 +156,7 @@ async fn a_judge_out_of_reach_is_a_pause_that_ends_by_itself() {
     let (judge, options) = judged_by({
         let reachable = reachable.clone();
         move |_| match reachable.load(Ordering::SeqCst) {
-            0 => Err(unavailable()),
+            0 => Err(circuit_open()),
             _ => Ok(ScriptedJudge::verdict([1, 2, 3])),
         }
     });

@@ -141,7 +141,6 @@ async fn a_connection_that_never_was_costs_nothing_and_a_deadline_may_have() {
         base_url: format!("http://{}/v1", listener.local_addr().unwrap()),
         api_key: None,
         timeout: Duration::from_millis(50),
-        max_concurrency: 1,
     };
     // The kernel takes the connection, and nobody answers.
     let late = ask_at(&nobody).await.err().unwrap();
@@ -172,7 +171,7 @@ async fn the_headers_of_a_reply_come_with_it_and_with_its_fault() {
 #[tokio::test]
 async fn a_server_that_forbids_a_retry_is_not_asked_again() {
     let (result, tries) = outcome(vec![http(500, "x-should-retry: false\r\n", b""); 9]).await;
-    assert!(matches!(result, Err(Failure::Pause { cause: PauseCause::Unavailable, .. })));
+    assert!(matches!(result, Err(Failure::Item { reason: ItemReason::Unavailable, .. })));
     assert_eq!(tries, 1);
     let (result, tries) = outcome(vec![http(400, "x-should-retry: true\r\n", b""); 2]).await;
     assert_eq!((result.unwrap().scores, tries), ([1, 2, 3], 3));
