@@ -234,7 +234,11 @@ pub fn log_filter() -> String {
 /// Reads an amount of money.
 fn dollars(text: &str) -> Result<f64, String> {
     let amount: f64 = text.parse().map_err(|_| "it must be a number of dollars".to_owned())?;
-    if amount.is_finite() && amount >= 0.0 { Ok(amount) } else { Err("it must be 0 or more dollars".to_owned()) }
+    if amount.is_finite() && amount >= 0.0 {
+        Ok(amount)
+    } else {
+        Err("it must be 0 or more dollars".to_owned())
+    }
 }
 
 fn setting_text(value: &toml::Value) -> Option<String> {

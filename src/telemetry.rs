@@ -154,10 +154,16 @@ mod metrics {
                     "judge_circuit_open",
                     "1 while the judge is given up for the moment.",
                 )?,
-                judge_concurrency: gauge("judge_concurrency", "Tries at the judge that may be under way at once.")?,
+                judge_concurrency: gauge(
+                    "judge_concurrency",
+                    "Tries at the judge that may be under way at once.",
+                )?,
                 judge_budget_remaining: Gauge::with_opts(
-                    Opts::new("judge_budget_remaining_usd", "Dollars that the UTC day has left for the judge.")
-                        .namespace("secchi"),
+                    Opts::new(
+                        "judge_budget_remaining_usd",
+                        "Dollars that the UTC day has left for the judge.",
+                    )
+                    .namespace("secchi"),
                 )?,
             };
             metrics.register(of_server)?;

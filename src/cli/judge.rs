@@ -56,7 +56,9 @@ pub async fn run(command: JudgeCommand) -> anyhow::Result<()> {
     if !arguments.json {
         println!("{note}");
         if judges.is_unlimited() {
-            println!("warning: there is no budget; set SECCHI_JUDGE_BUDGET_USD_PER_DAY to limit what a day may cost");
+            println!(
+                "warning: there is no budget; set SECCHI_JUDGE_BUDGET_USD_PER_DAY to limit what a day may cost"
+            );
         }
     }
     let judge = judges.wanted_judge()?;

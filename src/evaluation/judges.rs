@@ -86,7 +86,11 @@ impl Judges {
     ///
     /// # Errors
     /// When the prompts cannot be used, or a budget could not be kept for want of a price.
-    pub fn new(settings: &JudgeSettings, gate: Arc<Gate>, metrics: Arc<Metrics>) -> Result<Judges, JudgesError> {
+    pub fn new(
+        settings: &JudgeSettings,
+        gate: Arc<Gate>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Judges, JudgesError> {
         let sent = settings.judge_price_in;
         let cached = settings.judge_price_cached.unwrap_or(sent);
         let prices = Prices { sent, cached, received: settings.judge_price_out };
@@ -95,7 +99,8 @@ impl Judges {
             api_key: settings.judge_api_key.clone().map(ApiKey::new),
             timeout: Duration::from_secs(settings.judge_timeout_s),
         });
-        if endpoint.is_some() && settings.judge_budget_usd_per_day.is_some() && sent + prices.received <= 0.0 {
+        if endpoint.is_some() && settings.judge_budget_usd_per_day.is_some() && sent + prices.received <= 0.0
+        {
             return Err(JudgesError::Unpriced);
         }
         let fence = FenceSecret::random();

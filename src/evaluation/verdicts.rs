@@ -2,12 +2,14 @@
 //! stored. Knows nothing of how answers are asked about.
 
 use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use crate::domain::instant;
 use crate::domain::outcome::{FailureReason, Outcome};
 use crate::domain::question::Rubric;
 use crate::domain::submission::PausedFor;
 use crate::judge::{Asked, Failure, ItemReason, Usage, Verdict};
+use crate::limiter::Pass;
 use crate::store::claims::Reservation;
 use crate::store::failures::FailureRow;
 use crate::store::judgements::{self, JudgementRow, SpendRow};
@@ -22,6 +24,9 @@ use super::work::WorkError;
 /// Calls that may fail at an answer, each with all its tries, before it is the answer's failure: the first may have met
 /// a moment of trouble.
 const MAX_CALLS: i32 = 2;
+
+/// How often what came is made safe from a power cut.
+const LASTING_EVERY: Duration = Duration::from_secs(1);
 
 /// One pending answer.
 pub(super) struct Pending {
@@ -61,6 +66,8 @@ pub(super) struct Ledger<'a> {
     unsaved: Unsaved,
     /// Answers that a call failed at: they get another one.
     pub(super) again: Vec<Pending>,
+    /// When what was stored was last safe from a power cut.
+    lasting_at: Instant,
 }
 
 /// What came and is not stored yet.
@@ -71,6 +78,8 @@ struct Unsaved {
     spend: Vec<SpendRow>,
     /// Keys of calls that have ended.
     ended: Vec<String>,
+    /// Their places, which are given back when all this is stored.
+    passes: Vec<Pass>,
 }
 
 impl<'a> Ledger<'a> {
@@ -82,6 +91,7 @@ impl<'a> Ledger<'a> {
             progress: work.submission.progress,
             unsaved: Unsaved::default(),
             again: Vec::new(),
+            lasting_at: Instant::now(),
         }
     }
 
@@ -165,6 +175,7 @@ impl<'a> Ledger<'a> {
         let submission = &self.work.submission.id;
         self.unsaved.ended.push(pending.key.clone());
         self.spend(pending.rubric, &asked);
+        self.unsaved.passes.extend(asked.pass);
         match asked.result {
             Ok(verdict) => {
                 self.outcomes[pending.place] = Outcome::Rubric { scores: verdict.scores };
@@ -187,7 +198,13 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    fn failure_row(&self, pending: &Pending, question_id: &str, reason: ItemReason, detail: String) -> FailureRow {
+    fn failure_row(
+        &self,
+        pending: &Pending,
+        question_id: &str,
+        reason: ItemReason,
+        detail: String,
+    ) -> FailureRow {
         FailureRow {
             submission_id: self.work.submission.id.clone(),
             configuration_id: self.work.configuration_id.to_owned(),
@@ -241,36 +258,40 @@ impl<'a> Ledger<'a> {
     /// Stores what is new; says so when it cannot be told whether an answer fails or the judge. Judgements are paid for
     /// and stay even if the lease was lost; the rest does not.
     pub(super) async fn flush(&mut self) -> Result<Option<PausedFor>, WorkError> {
-        let Unsaved { judgements, failures, spend, ended } = std::mem::take(&mut self.unsaved);
+        let Unsaved { judgements, failures, spend, ended, passes } = std::mem::take(&mut self.unsaved);
         let (failed, rows): (Vec<Pending>, Vec<FailureRow>) = failures.into_iter().unzip();
         let places: Vec<usize> = failed.iter().map(|pending| pending.place).collect();
         let (mut outcomes, mut progress) = (self.outcomes.to_vec(), self.progress);
         let (lease, is_rejudging) = (self.work.lease.clone(), self.work.is_rejudging);
         let configuration_id = self.work.configuration_id.to_owned();
-        let stored: Result<Option<(Vec<Outcome>, Progress, Vec<Fate>)>, StoreError> = self
-            .evaluation
-            .store
-            .write(move |connection| {
-                judgements::insert_judgements(connection, judgements)?;
-                judgements::add_spend(connection, spend)?;
-                claims::settle_money(connection, &configuration_id, &lease, &ended)?;
-                if !confirm_lease(connection, &lease)? {
-                    return Ok(None);
+        let store_all = move |connection: &mut DbConnection| -> Result<_, StoreError> {
+            judgements::insert_judgements(connection, judgements)?;
+            judgements::add_spend(connection, spend)?;
+            claims::settle_money(connection, &configuration_id, &lease, &ended)?;
+            if !confirm_lease(connection, &lease)? {
+                return Ok(None);
+            }
+            let fates = fates(connection, &rows)?;
+            for (place, fate) in places.iter().zip(&fates) {
+                if let Fate::Failed(reason) = fate {
+                    outcomes[*place] = Outcome::Failed(*reason);
+                    progress.failed += 1;
                 }
-                let fates = fates(connection, &rows)?;
-                for (place, fate) in places.iter().zip(&fates) {
-                    if let Fate::Failed(reason) = fate {
-                        outcomes[*place] = Outcome::Failed(*reason);
-                        progress.failed += 1;
-                    }
-                }
-                scores::save_outcomes(connection, &lease.name, &configuration_id, &outcomes)?;
-                if !is_rejudging {
-                    submissions::update_progress(connection, &lease.name, progress)?;
-                }
-                Ok(Some((outcomes, progress, fates)))
-            })
-            .await;
+            }
+            scores::save_outcomes(connection, &lease.name, &configuration_id, &outcomes)?;
+            if !is_rejudging {
+                submissions::update_progress(connection, &lease.name, progress)?;
+            }
+            Ok(Some((outcomes, progress, fates)))
+        };
+        // A power cut undoes a second of judging at most, and nobody waits for the disk after each answer.
+        let stored = if self.lasting_at.elapsed() >= LASTING_EVERY {
+            self.lasting_at = Instant::now();
+            self.evaluation.store.write(store_all).await
+        } else {
+            self.evaluation.store.write_recoverable(store_all).await
+        };
+        drop(passes);
         let Some((outcomes, progress, fates)) = stored? else { return Err(WorkError::LeaseLost) };
         self.outcomes.copy_from_slice(&outcomes);
         self.progress = progress;
@@ -288,10 +309,7 @@ impl<'a> Ledger<'a> {
     /// Lets go of what was claimed and is not judged.
     pub(super) async fn release(&self) -> Result<(), StoreError> {
         let lease = self.work.lease.clone();
-        self.evaluation
-            .store
-            .write_recoverable(move |connection| claims::release_keys(connection, &lease))
-            .await
+        self.evaluation.store.write(move |connection| claims::release_keys(connection, &lease)).await
     }
 }
 

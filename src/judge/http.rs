@@ -17,8 +17,8 @@ use super::headers::Remaining;
 use super::prompt::{Prompts, Rendered};
 use super::retry::{Backoff, Next, Retries};
 use super::{
-    Asked, Asking, BuildError, CallReport, Failure, Item, ItemReason, Judge, Observer, PauseCause, Usage, Verdict,
-    reply,
+    Asked, Asking, BuildError, CallReport, Failure, Item, ItemReason, Judge, Observer, PauseCause, Usage,
+    Verdict, reply,
 };
 use crate::domain::question::Rubric;
 use crate::limiter::{Effect, Gate, Pass, Refused, Told};
@@ -65,13 +65,18 @@ impl HttpJudge {
         HttpJudge { backoff: Backoff { base: Duration::ZERO, cap: Duration::ZERO }, ..self }
     }
 
-    async fn ask_until_done(&self, item: &Item<'_>, asking: Asking, spent: &mut Spent) -> Result<Verdict, Failure> {
+    async fn ask_until_done(
+        &self,
+        item: &Item<'_>,
+        asking: Asking,
+        spent: &mut Spent,
+    ) -> Result<Verdict, Failure> {
         let prompt = self.prompts.of(item.rubric).render(item, &self.configuration.fence_secret);
         let mut retries = Retries::new(self.backoff);
         loop {
             let most = self.most(item, retries.is_lengthened());
             let request = self.request(item.rubric, &prompt, retries.is_lengthened());
-            let pass = self.enter(&asking, most).await?;
+            let mut pass = self.enter(&asking, most).await?;
             let started = Instant::now();
             let result = match self.chat.ask(&request).await {
                 Ok(reply) => self.read(item.rubric, reply),
@@ -90,7 +95,8 @@ impl HttpJudge {
             let used = usage.map(|usage| usage.prompt_tokens + usage.completion_tokens);
             let fault = match result {
                 Ok((verdict, _, remaining)) => {
-                    pass.settle(Effect::Success, used, told(None, remaining)).await;
+                    pass.note(Effect::Success, used, told(None, remaining));
+                    spent.pass = Some(pass);
                     return Ok(verdict);
                 }
                 Err(fault) => fault,
@@ -99,7 +105,8 @@ impl HttpJudge {
                 self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(parameter.clone());
             }
             let next = retries.after(&fault, took, rand::random());
-            pass.settle(effect(&fault, &next), used, told(fault.wait, fault.remaining)).await;
+            pass.note(effect(&fault, &next), used, told(fault.wait, fault.remaining));
+            pass.settle().await;
             match next {
                 Next::Stop(failure) => return Err(failure),
                 Next::Again(wait) => self.rest(&asking, wait).await?,
@@ -205,6 +212,8 @@ impl HttpJudge {
 struct Spent {
     calls: u32,
     usage: Usage,
+    /// The pass of the call that gave the verdict.
+    pass: Option<Pass>,
 }
 
 /// What a faulty try means for the flow.
@@ -227,7 +236,7 @@ impl Judge for HttpJudge {
         async move {
             let mut spent = Spent::default();
             let result = self.ask_until_done(item, asking, &mut spent).await;
-            Asked { result, calls: spent.calls, usage: spent.usage }
+            Asked { result, calls: spent.calls, usage: spent.usage, pass: spent.pass }
         }
         .boxed()
     }

@@ -27,7 +27,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 
 use crate::domain::question::Rubric;
-use crate::limiter::{Gate, Line};
+use crate::limiter::{Gate, Line, Pass};
 use crate::text_enum;
 
 pub use answer::{NORMALISATION_VERSION, is_wordless, judgement_key, normalise};
@@ -170,7 +170,6 @@ impl Asking {
 }
 
 /// What came of asking, and what it took.
-#[derive(Debug, Clone)]
 pub struct Asked {
     /// The verdict, or why there is none.
     pub result: Result<Verdict, Failure>,
@@ -178,12 +177,15 @@ pub struct Asked {
     pub calls: u32,
     /// What they were billed; where an endpoint does not tell, the most that it can have been.
     pub usage: Usage,
+    /// The place of the call that gave the verdict. Who keeps it until the verdict is stored never has more calls under
+    /// way and unstored than there are places, and so repeats no more after a crash.
+    pub pass: Option<Pass>,
 }
 
 impl Asked {
     /// What came of asking a judge that costs nothing.
     pub fn free(result: Result<Verdict, Failure>) -> Asked {
-        Asked { result, calls: 0, usage: Usage::default() }
+        Asked { result, calls: 0, usage: Usage::default(), pass: None }
     }
 }
 
@@ -252,7 +254,8 @@ pub fn build(
     match configuration.kind {
         Kind::Offline => Ok(Arc::new(OfflineJudge)),
         Kind::Llm => {
-            let (endpoint, gate) = endpoint.ok_or_else(|| BuildError::NoEndpoint(configuration.model.clone()))?;
+            let (endpoint, gate) =
+                endpoint.ok_or_else(|| BuildError::NoEndpoint(configuration.model.clone()))?;
             Ok(Arc::new(HttpJudge::new(configuration, endpoint, gate, observer)?))
         }
     }

@@ -41,11 +41,7 @@ impl ScriptedJudge {
 
     /// A verdict of these scores by the model `scripted`, without explanations.
     pub fn verdict(scores: [u8; 3]) -> Verdict {
-        Verdict {
-            scores,
-            explanations: [const { None }; 3],
-            model: "scripted".to_owned(),
-        }
+        Verdict { scores, explanations: [const { None }; 3], model: "scripted".to_owned() }
     }
 
     /// The question ids of all calls so far, in order.

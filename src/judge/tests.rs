@@ -13,9 +13,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
+use super::*;
 use crate::clock::Clock;
 use crate::limiter::FlowLimits;
-use super::*;
 
 /// What the server does with one request.
 #[derive(Clone)]

@@ -76,13 +76,11 @@ pub struct Gate {
     closed: watch::Sender<Option<Closed>>,
 }
 
-/// A right to one call. Dropping it gives the place back.
+/// A right to one call. Dropping it gives the place back; without a word of what came of the call, as one given up.
 pub struct Pass {
     gate: Arc<Gate>,
-    reserved_tokens: u64,
-    started_at_ms: i64,
-    is_probe: bool,
-    is_settled: bool,
+    /// None once it was settled.
+    ended: Option<Ended>,
 }
 
 impl Gate {
@@ -135,13 +133,20 @@ impl Gate {
         let _head = place.head.lock().await;
         loop {
             let called = self.called.notified();
-            let is_first = self.lines[..line as usize].iter().all(|earlier| earlier.waiting.load(Ordering::SeqCst) == 0);
+            let is_first =
+                self.lines[..line as usize].iter().all(|earlier| earlier.waiting.load(Ordering::SeqCst) == 0);
             let wait_ms = if is_first {
                 match self.take(tokens).await {
                     Turn::Go { is_probe } => {
-                        let started_at_ms = self.clock.now_ms();
-                        let gate = self.clone();
-                        return Ok(Pass { gate, reserved_tokens: tokens, started_at_ms, is_probe, is_settled: false });
+                        let ended = Ended {
+                            reserved_tokens: tokens,
+                            used_tokens: None,
+                            started_at_ms: self.clock.now_ms(),
+                            is_probe,
+                            effect: Effect::Abandoned,
+                            told: Told::default(),
+                        };
+                        return Ok(Pass { gate: self.clone(), ended: Some(ended) });
                     }
                     Turn::Closed(closed) => return Err(Refused::Closed(closed)),
                     Turn::TooLarge => return Err(Refused::TooLarge),
@@ -199,7 +204,8 @@ impl Gate {
 
     async fn take(&self, tokens: u64) -> Turn {
         let _turn = self.turn.lock().await;
-        let take = |flow: &mut Flow, now_ms| flow.take(&self.limits, (&self.owner, self.held()), tokens, now_ms);
+        let take =
+            |flow: &mut Flow, now_ms| flow.take(&self.limits, (&self.owner, self.held()), tokens, now_ms);
         let turn = self.moved(take).await;
         if let Turn::Go { .. } = turn {
             self.held.fetch_add(1, Ordering::SeqCst);
@@ -210,7 +216,8 @@ impl Gate {
     async fn settle(&self, ended: Ended) {
         let _turn = self.turn.lock().await;
         self.held.fetch_sub(1, Ordering::SeqCst);
-        self.moved(|flow, now_ms| flow.settle(&self.limits, (&self.owner, self.held()), &ended, now_ms)).await;
+        self.moved(|flow, now_ms| flow.settle(&self.limits, (&self.owner, self.held()), &ended, now_ms))
+            .await;
         self.called.notify_waiters();
     }
 
@@ -241,30 +248,30 @@ impl Gate {
 }
 
 impl Pass {
-    /// Says what came of the call: what `effect` it had, the tokens that it took if they are known, and what the server
-    /// `told`.
-    pub async fn settle(mut self, effect: Effect, used_tokens: Option<u64>, told: Told) {
-        self.is_settled = true;
-        let gate = self.gate.clone();
-        gate.settle(self.ended(effect, used_tokens, told)).await;
+    /// Notes what came of the call: what `effect` it had, the tokens that it took if they are known, and what the server
+    /// `told`. The place is given back when the pass is dropped or settled.
+    pub fn note(&mut self, effect: Effect, used_tokens: Option<u64>, told: Told) {
+        if let Some(ended) = &mut self.ended {
+            *ended = Ended { effect, used_tokens, told, ..ended.clone() };
+        }
     }
 
-    fn ended(&self, effect: Effect, used_tokens: Option<u64>, told: Told) -> Ended {
-        let Pass { reserved_tokens, started_at_ms, is_probe, .. } = *self;
-        Ended { reserved_tokens, used_tokens, started_at_ms, is_probe, effect, told }
+    /// Gives the place back, and waits until everybody knows.
+    pub async fn settle(mut self) {
+        if let Some(ended) = self.ended.take() {
+            self.gate.settle(ended).await;
+        }
     }
 }
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        if self.is_settled {
-            return;
-        }
-        let (gate, ended) = (self.gate.clone(), self.ended(Effect::Abandoned, None, Told::default()));
+        let Some(ended) = self.ended.take() else { return };
+        let gate = self.gate.clone();
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn(async move { gate.settle(ended).await })),
             // The process ends, and its calls lapse.
-            Err(_) => drop(self.gate.held.fetch_sub(1, Ordering::SeqCst)),
+            Err(_) => drop(gate.held.fetch_sub(1, Ordering::SeqCst)),
         }
     }
 }

@@ -77,7 +77,8 @@ impl SharedFlow {
             return Ok(Some(result));
         }
         let mut write = self.write_if_same.key(&self.key);
-        let is_written: bool = write.arg(before).arg(after).arg(FORGET_MS).invoke_async(&mut connection).await?;
+        let is_written: bool =
+            write.arg(before).arg(after).arg(FORGET_MS).invoke_async(&mut connection).await?;
         Ok(is_written.then_some(result))
     }
 }

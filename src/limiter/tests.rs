@@ -158,7 +158,8 @@ fn tokens_are_set_aside_whole_and_given_back_when_the_call_ends() {
     assert_eq!(flow.take(&limits, ("a", 0), 6_001, START_MS), Turn::TooLarge);
     assert_eq!(flow.take(&limits, ("a", 0), 5_000, START_MS), GO);
     assert_eq!(flow.take(&limits, ("a", 1), 5_000, START_MS), Turn::Wait(Some(40_000)));
-    let call = Ended { reserved_tokens: 5_000, used_tokens: Some(1_000), ..ended(Effect::Success, START_MS, false) };
+    let call =
+        Ended { reserved_tokens: 5_000, used_tokens: Some(1_000), ..ended(Effect::Success, START_MS, false) };
     flow.settle(&limits, ("a", 0), &call, START_MS);
     assert_eq!(flow.take(&limits, ("a", 0), 5_000, START_MS), GO);
     // The server counts otherwise, and it decides.
@@ -218,13 +219,13 @@ async fn who_stands_in_an_earlier_line_goes_first() {
         tasks.spawn(async move {
             let pass = gate.enter(line, 0).await.unwrap();
             order.lock().unwrap().push(line);
-            pass.settle(Effect::Success, None, Told::default()).await;
+            pass.settle().await;
         });
         while there.waiting() <= waiting {
             tokio::task::yield_now().await;
         }
     }
-    first.settle(Effect::Success, None, Told::default()).await;
+    first.settle().await;
     while tasks.join_next().await.is_some() {}
     assert_eq!(*order.lock().unwrap(), [Line::Test, Line::Val, Line::Val, Line::Background]);
 }

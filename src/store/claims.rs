@@ -67,9 +67,7 @@ pub struct Reservation {
 
 /// Lets those who reserve money do so one after the other, until the transaction ends.
 pub fn lock_budget(connection: &mut DbConnection) -> Result<()> {
-    diesel::update(leases::table.find(BUDGET))
-        .set(leases::epoch.eq(leases::epoch))
-        .execute(connection)?;
+    diesel::update(leases::table.find(BUDGET)).set(leases::epoch.eq(leases::epoch)).execute(connection)?;
     Ok(())
 }
 

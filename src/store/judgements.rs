@@ -153,8 +153,10 @@ pub fn add_spend(connection: &mut DbConnection, rows: Vec<SpendRow>) -> Result<(
 
 /// Dollars that a UTC day has cost so far.
 pub fn load_spent_usd(connection: &mut DbConnection, day: &str) -> Result<f64> {
-    let spent: Option<f64> =
-        judge_spend::table.filter(judge_spend::day.eq(day)).select(sum(judge_spend::cost_usd)).first(connection)?;
+    let spent: Option<f64> = judge_spend::table
+        .filter(judge_spend::day.eq(day))
+        .select(sum(judge_spend::cost_usd))
+        .first(connection)?;
     Ok(spent.unwrap_or(0.0))
 }
 
