@@ -205,7 +205,7 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
     let judges = match process.given_judge {
         Some(judge) => Judges::given(judge, process.judge.judge_max_concurrency as usize),
         None => {
-            let gate = gate(&process.judge, &process.queue, &store, &owner, &process.clock).await?;
+            let gate = gate(&process.judge, &process.queue, &store, &owner).await?;
             Judges::new(&process.judge, gate, metrics.clone())?
         }
     };
@@ -244,7 +244,6 @@ async fn gate(
     queue: &QueueSettings,
     store: &Store,
     owner: &str,
-    clock: &Clock,
 ) -> Result<Arc<Gate>, StartError> {
     let limits = FlowLimits {
         concurrency: judge.judge_max_concurrency,
@@ -254,11 +253,9 @@ async fn gate(
     let gate = match (&queue.redis_url, &judge.judge_base_url) {
         (Some(redis_url), Some(base_url)) => {
             let name = format!("{}:{base_url}", store.read(load_installation_id).await?);
-            Gate::shared(redis_url, &name, limits, owner.to_owned(), clock.clone())
-                .await
-                .map_err(QueueError::from)?
+            Gate::shared(redis_url, &name, limits, owner.to_owned()).await.map_err(QueueError::from)?
         }
-        _ => Gate::new(limits, clock.clone()),
+        _ => Gate::new(limits),
     };
     Ok(Arc::new(gate))
 }

@@ -47,7 +47,7 @@ pub async fn run(command: JudgeCommand) -> anyhow::Result<()> {
         requests_per_minute: arguments.judge.judge_rpm,
         tokens_per_minute: arguments.judge.judge_tpm,
     };
-    let gate = Arc::new(Gate::new(limits, Clock::System));
+    let gate = Arc::new(Gate::new(limits));
     let judges = Judges::new(&arguments.judge, gate, metrics)?;
     let configuration = judges.wanted().id();
     let current = judges.current(&store).await;

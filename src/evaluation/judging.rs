@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rand::seq::SliceRandom;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -32,6 +33,9 @@ const STOP_GRACE: Duration = Duration::from_secs(6);
 /// Calls that one submission has going for each that may be under way at once: while some wait for another try, others
 /// take their place.
 const CALLS_PER_PLACE: usize = 4;
+
+/// And at least so many: enough failures in a row to tell an outage.
+const MIN_CALLS: usize = 40;
 
 /// How long a submission rests at the budget's end, or where it cannot be told whether its answer fails or the judge.
 const REST_MS: i64 = 15_000;
@@ -81,10 +85,11 @@ pub async fn judge_slice(
     stopping: &mut watch::Receiver<bool>,
 ) -> Result<SliceEnd, WorkError> {
     let mut ledger = Ledger::new(evaluation, work, outcomes);
-    let pending = ledger.reuse(pending(work, ledger.outcomes)).await?;
+    let mut pending = ledger.reuse(pending(work, ledger.outcomes)).await?;
     if pending.is_empty() {
         return Ok(SliceEnd::Complete);
     }
+    ledger.mark_failed(&mut pending).await?;
     evaluation.judges.recover(&evaluation.store).await?;
     let judge = match evaluation.judges.judge(&evaluation.store, work.configuration_id).await {
         Ok(judge) => judge,
@@ -94,6 +99,10 @@ pub async fn judge_slice(
             return Ok(SliceEnd::Paused { paused_for: PausedFor::JudgeUnavailable, rest_ms: REST_MS });
         }
     };
+    if evaluation.judges.gate().is_some_and(|gate| gate.closed().is_some()) {
+        // The first is the probe, and shall not be the same one that fails each time.
+        pending.shuffle(&mut rand::rng());
+    }
     let mut slice = Slice {
         evaluation,
         work,
@@ -185,14 +194,13 @@ impl Slice<'_> {
     }
 
     fn rest_ms(&self) -> i64 {
-        let closed = self.evaluation.judges.gate().and_then(|gate| gate.closed());
-        closed.map_or(REST_MS, |closed| (closed.retry_at_ms - self.evaluation.clock.now_ms()).max(0))
+        self.evaluation.judges.gate().and_then(|gate| gate.rest_ms()).unwrap_or(REST_MS)
     }
 
     /// Starts calls up to the limit, claiming answers and reserving money as they are needed.
     async fn start_calls(&mut self) -> Result<(), WorkError> {
         let places = self.evaluation.judges.max_concurrency();
-        let most = places.max(SLICE_ANSWERS.min(CALLS_PER_PLACE * places));
+        let most = (CALLS_PER_PLACE * places).clamp(MIN_CALLS, SLICE_ANSWERS.max(places));
         while self.end == SliceEnd::Complete && self.calls.len() < most {
             let mut ready = self.ready(most - self.calls.len());
             if ready.is_empty() && self.unclaimed.is_empty() {
@@ -208,7 +216,10 @@ impl Slice<'_> {
                 self.has_claimed |= !self.claimed.is_empty();
                 continue;
             }
-            let granted = self.ledger.reserve(&ready, self.most_usd(&ready)).await?;
+            let granted = match self.evaluation.judges.budget_usd() {
+                None => ready.len(),
+                Some(budget_usd) => self.ledger.reserve(&ready, budget_usd, self.most_usd(&ready)).await?,
+            };
             let left = ready.split_off(granted);
             let is_short = !left.is_empty();
             left.into_iter().rev().for_each(|pending| self.claimed.push_front(pending));
@@ -243,7 +254,7 @@ impl Slice<'_> {
             Split::Test => Line::Test,
             Split::Val | Split::Train => Line::Val,
         };
-        let asking = Asking { line, stop: self.stop.subscribe() };
+        let asking = Asking { line, stop: self.stop.subscribe(), has_failed: pending.has_failed };
         self.calls.spawn(call(self.judge.clone(), self.work.release.clone(), pending, asking));
     }
 
@@ -312,7 +323,8 @@ fn pending(work: &Work<'_>, outcomes: &[Outcome]) -> Vec<Pending> {
         .filter_map(|(place, _)| {
             let answer = judge::normalise(work.answers.get(place)?.as_deref()?);
             let rubric = work.release.facts.get(place)?.question_type.rubric()?;
-            let mut pending = Pending { place, rubric, key: String::new(), answer, asked_at_ms: 0 };
+            let mut pending =
+                Pending { place, rubric, key: String::new(), answer, asked_at_ms: 0, has_failed: false };
             pending.key = judge::judgement_key(&item(&work.release, &pending)?);
             Some(pending)
         })

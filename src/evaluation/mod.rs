@@ -1,5 +1,6 @@
 //! The use cases from an uploaded file to a place on the board; they own the transactions. Knows nothing of HTTP.
 
+mod batch;
 pub mod board_query;
 pub mod boards;
 pub mod catalogue;

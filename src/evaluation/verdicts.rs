@@ -11,19 +11,19 @@ use crate::domain::submission::PausedFor;
 use crate::judge::{Asked, Failure, ItemReason, Usage, Verdict};
 use crate::limiter::Pass;
 use crate::store::claims::Reservation;
-use crate::store::failures::FailureRow;
+use crate::store::failures::{FailureRow, load_failures};
 use crate::store::judgements::{self, JudgementRow, SpendRow};
-use crate::store::leases::confirm_lease;
-use crate::store::submissions::{self, Progress};
-use crate::store::{DbConnection, StoreError, claims, failures, scores};
+use crate::store::submissions::Progress;
+use crate::store::{DbConnection, StoreError, claims};
 
 use super::Evaluation;
+use super::batch::{Batch, Fate, Stored};
 use super::judging::Work;
 use super::work::WorkError;
 
-/// Calls that may fail at an answer, each with all its tries, before it is the answer's failure: the first may have met
-/// a moment of trouble.
-const MAX_CALLS: i32 = 2;
+/// How often storing what was paid for is tried, and the wait between two tries: together less than a lease lasts.
+const STORE_TRIES: u32 = 10;
+const STORE_WAIT: Duration = Duration::from_secs(1);
 
 /// How often what came is made safe from a power cut.
 const LASTING_EVERY: Duration = Duration::from_secs(1);
@@ -39,6 +39,8 @@ pub(super) struct Pending {
     pub(super) answer: String,
     /// When it was last asked about.
     pub(super) asked_at_ms: i64,
+    /// Whether a call about it has failed before.
+    pub(super) has_failed: bool,
 }
 
 /// Scores that stand, by the key of their judgement.
@@ -46,16 +48,6 @@ type Standing = HashMap<String, [u8; 3]>;
 
 /// What came of the call about one pending answer.
 pub(super) type Judged = (Pending, Asked);
-
-/// What becomes of an answer that a call failed at.
-enum Fate {
-    /// It gets another call.
-    Again,
-    /// It has failed.
-    Failed(FailureReason),
-    /// Nobody can tell whether the answer fails or the judge: nothing was scored since.
-    Open,
-}
 
 /// What a slice has found out and not yet stored.
 pub(super) struct Ledger<'a> {
@@ -107,6 +99,18 @@ impl<'a> Ledger<'a> {
         self.take_over(pending, &standing?).await
     }
 
+    /// Marks the answers that calls have failed at in earlier slices.
+    pub(super) async fn mark_failed(&self, pending: &mut [Pending]) -> Result<(), WorkError> {
+        let (id, configuration_id) = (self.work.submission.id.clone(), self.work.configuration_id.to_owned());
+        let load = move |connection: &mut DbConnection| load_failures(connection, &id, &configuration_id);
+        let known: Result<Vec<FailureRow>, StoreError> = self.evaluation.store.read(load).await;
+        let keys: HashSet<String> = known?.into_iter().map(|row| row.key).collect();
+        for pending in pending {
+            pending.has_failed = keys.contains(&pending.key);
+        }
+        Ok(())
+    }
+
     /// Claims answers for this submission alone: what was judged meanwhile is taken over, what another submission asks
     /// about now is left out.
     pub(super) async fn claim(&mut self, pending: Vec<Pending>) -> Result<Vec<Pending>, WorkError> {
@@ -151,8 +155,12 @@ impl<'a> Ledger<'a> {
     }
 
     /// Reserves money for calls about `pending`, in their order, and says for how many there is enough.
-    pub(super) async fn reserve(&self, pending: &[Pending], each_usd: f64) -> Result<usize, WorkError> {
-        let Some(budget_usd) = self.evaluation.judges.budget_usd() else { return Ok(pending.len()) };
+    pub(super) async fn reserve(
+        &self,
+        pending: &[Pending],
+        budget_usd: f64,
+        each_usd: f64,
+    ) -> Result<usize, WorkError> {
         let keys: Vec<String> = pending.iter().map(|pending| pending.key.clone()).collect();
         let (configuration_id, lease) = (self.work.configuration_id.to_owned(), self.work.lease.clone());
         let now_ms = self.evaluation.clock.now_ms();
@@ -259,46 +267,30 @@ impl<'a> Ledger<'a> {
     /// and stay even if the lease was lost; the rest does not.
     pub(super) async fn flush(&mut self) -> Result<Option<PausedFor>, WorkError> {
         let Unsaved { judgements, failures, spend, ended, passes } = std::mem::take(&mut self.unsaved);
-        let (failed, rows): (Vec<Pending>, Vec<FailureRow>) = failures.into_iter().unzip();
-        let places: Vec<usize> = failed.iter().map(|pending| pending.place).collect();
-        let (mut outcomes, mut progress) = (self.outcomes.to_vec(), self.progress);
-        let (lease, is_rejudging) = (self.work.lease.clone(), self.work.is_rejudging);
-        let configuration_id = self.work.configuration_id.to_owned();
-        let store_all = move |connection: &mut DbConnection| -> Result<_, StoreError> {
-            judgements::insert_judgements(connection, judgements)?;
-            judgements::add_spend(connection, spend)?;
-            claims::settle_money(connection, &configuration_id, &lease, &ended)?;
-            if !confirm_lease(connection, &lease)? {
-                return Ok(None);
-            }
-            let fates = fates(connection, &rows)?;
-            for (place, fate) in places.iter().zip(&fates) {
-                if let Fate::Failed(reason) = fate {
-                    outcomes[*place] = Outcome::Failed(*reason);
-                    progress.failed += 1;
-                }
-            }
-            scores::save_outcomes(connection, &lease.name, &configuration_id, &outcomes)?;
-            if !is_rejudging {
-                submissions::update_progress(connection, &lease.name, progress)?;
-            }
-            Ok(Some((outcomes, progress, fates)))
+        let (failed, failures): (Vec<Pending>, Vec<FailureRow>) = failures.into_iter().unzip();
+        let batch = Batch {
+            lease: self.work.lease.clone(),
+            configuration_id: self.work.configuration_id.to_owned(),
+            is_rejudging: self.work.is_rejudging,
+            has_reserved: self.evaluation.judges.budget_usd().is_some(),
+            judgements,
+            spend,
+            ended,
+            failed_places: failed.iter().map(|pending| pending.place).collect(),
+            failures,
+            outcomes: self.outcomes.to_vec(),
+            progress: self.progress,
         };
-        // A power cut undoes a second of judging at most, and nobody waits for the disk after each answer.
-        let stored = if self.lasting_at.elapsed() >= LASTING_EVERY {
-            self.lasting_at = Instant::now();
-            self.evaluation.store.write(store_all).await
-        } else {
-            self.evaluation.store.write_recoverable(store_all).await
-        };
+        let stored = self.store(batch).await;
+        // Only now: calls whose verdicts are not stored yet are as good as under way.
         drop(passes);
-        let Some((outcomes, progress, fates)) = stored? else { return Err(WorkError::LeaseLost) };
+        let Some(Stored { outcomes, progress, fates }) = stored? else { return Err(WorkError::LeaseLost) };
         self.outcomes.copy_from_slice(&outcomes);
         self.progress = progress;
         let mut is_open = false;
         for (pending, fate) in failed.into_iter().zip(fates) {
             match fate {
-                Fate::Again => self.again.push(pending),
+                Fate::Again => self.again.push(Pending { has_failed: true, ..pending }),
                 Fate::Failed(_) => {}
                 Fate::Open => is_open = true,
             }
@@ -306,33 +298,35 @@ impl<'a> Ledger<'a> {
         Ok(is_open.then_some(PausedFor::JudgeUnavailable))
     }
 
+    /// Stores a batch, again and again if need be: it was paid for.
+    async fn store(&mut self, batch: Batch) -> Result<Option<Stored>, StoreError> {
+        let store = &self.evaluation.store;
+        let mut tries = 0;
+        loop {
+            let one = batch.clone();
+            // A power cut undoes a second of judging at most, and nobody waits for the disk after each answer.
+            let stored = if self.lasting_at.elapsed() >= LASTING_EVERY {
+                self.lasting_at = Instant::now();
+                store.write(move |connection| one.store(connection)).await
+            } else {
+                store.write_recoverable(move |connection| one.store(connection)).await
+            };
+            tries += 1;
+            match stored {
+                Err(error @ (StoreError::Connect(_) | StoreError::Statement(_))) if tries < STORE_TRIES => {
+                    tracing::warn!(submission = self.work.submission.id, %error, "judgements could not be stored yet");
+                    tokio::time::sleep(STORE_WAIT).await;
+                }
+                other => return other,
+            }
+        }
+    }
+
     /// Lets go of what was claimed and is not judged.
     pub(super) async fn release(&self) -> Result<(), StoreError> {
         let lease = self.work.lease.clone();
         self.evaluation.store.write(move |connection| claims::release_keys(connection, &lease)).await
     }
-}
-
-/// Notes failed calls and says what becomes of their answers.
-fn fates(connection: &mut DbConnection, rows: &[FailureRow]) -> Result<Vec<Fate>, StoreError> {
-    let Some(first) = rows.first() else { return Ok(Vec::new()) };
-    failures::note_failures(connection, rows)?;
-    let known = failures::load_failures(connection, &first.submission_id, &first.configuration_id)?;
-    let mut fates = Vec::with_capacity(rows.len());
-    for row in rows {
-        let noted = known.iter().find(|noted| noted.question_id == row.question_id).unwrap_or(row);
-        let reason = FailureReason::parse(&noted.reason).unwrap_or(FailureReason::Unavailable);
-        fates.push(if noted.calls < MAX_CALLS {
-            Fate::Again
-        } else if reason != FailureReason::Unavailable
-            || judgements::has_judged_since(connection, &row.configuration_id, noted.first_failed_at_ms)?
-        {
-            Fate::Failed(reason)
-        } else {
-            Fate::Open
-        });
-    }
-    Ok(fates)
 }
 
 /// What the ledger keeps of the judge's reason.

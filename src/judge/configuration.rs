@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::prompt::{Prompt, PromptError, Prompts};
+use super::prompt::{Prompt, PromptError, Prompts, Rendered};
 use super::{Item, answer, offline, reply};
 use crate::domain::question::Rubric;
 use crate::text_enum;
@@ -162,15 +162,19 @@ impl Configuration {
         }
         let text = self.prompts.get(&item.rubric).ok_or(PromptError::Absent(item.rubric))?;
         let prompt = Prompt::parse(item.rubric, text)?;
-        let rendered = prompt.render(item, &self.fence_secret);
-        let schema = self.schemas.get(&item.rubric).map(Value::to_string).unwrap_or_default();
-        let sent = [rendered.system, &rendered.user, &schema];
+        Ok(self.estimate_rendered(item.rubric, &prompt.render(item, &self.fence_secret)))
+    }
+
+    /// What one call with these messages is likely to be billed.
+    pub(super) fn estimate_rendered(&self, rubric: Rubric, prompt: &Rendered<'_>) -> TokenEstimate {
+        let schema = self.schemas.get(&rubric).map(Value::to_string).unwrap_or_default();
+        let sent = [prompt.system, &prompt.user, &schema];
         let characters: usize = sent.iter().map(|part| part.chars().count()).sum();
         let cap = self.parameters.get(OUTPUT_CAP).and_then(Value::as_u64);
-        Ok(TokenEstimate {
+        TokenEstimate {
             prompt_tokens: characters.div_ceil(CHARACTERS_PER_TOKEN) as u64,
             max_completion_tokens: cap.unwrap_or(MAX_COMPLETION_TOKENS),
-        })
+        }
     }
 }
 

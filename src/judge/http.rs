@@ -74,7 +74,7 @@ impl HttpJudge {
         let prompt = self.prompts.of(item.rubric).render(item, &self.configuration.fence_secret);
         let mut retries = Retries::new(self.backoff);
         loop {
-            let most = self.most(item, retries.is_lengthened());
+            let most = self.most(item.rubric, &prompt, retries.is_lengthened());
             let request = self.request(item.rubric, &prompt, retries.is_lengthened());
             let mut pass = self.enter(&asking, most).await?;
             let started = Instant::now();
@@ -105,7 +105,8 @@ impl HttpJudge {
                 self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(parameter.clone());
             }
             let next = retries.after(&fault, took, rand::random());
-            pass.note(effect(&fault, &next), used, told(fault.wait, fault.remaining));
+            let is_news = spent.calls == 1 && !asking.has_failed;
+            pass.note(effect(&fault, &next, is_news), used, told(fault.wait, fault.remaining));
             pass.settle().await;
             match next {
                 Next::Stop(failure) => return Err(failure),
@@ -159,10 +160,9 @@ impl HttpJudge {
         Ok((reply::verdict(rubric, &self.configuration.model, reply)?, usage, remaining))
     }
 
-    /// The most tokens that one try about an answer can take.
-    fn most(&self, item: &Item<'_>, lengthened: bool) -> Usage {
-        // The prompts were read when this was built; without them the cap alone is a sound guess.
-        let estimate = self.configuration.estimate(item).unwrap_or_default();
+    /// The most tokens that one try can take.
+    fn most(&self, rubric: Rubric, prompt: &Rendered<'_>, lengthened: bool) -> Usage {
+        let estimate = self.configuration.estimate_rendered(rubric, prompt);
         let cap = estimate.max_completion_tokens;
         let completion_tokens = if lengthened { cap.saturating_mul(2) } else { cap };
         Usage { prompt_tokens: estimate.prompt_tokens, cached_tokens: 0, completion_tokens }
@@ -217,10 +217,10 @@ struct Spent {
 }
 
 /// What a faulty try means for the flow.
-fn effect(fault: &CallFault, next: &Next) -> Effect {
+fn effect(fault: &CallFault, next: &Next, is_news: bool) -> Effect {
     let (cause, detail) = (fault.kind.to_string(), fault.detail.clone());
     match fault.kind {
-        kind if kind.is_outage() => Effect::Failure { overload: kind.is_overload(), cause, detail },
+        kind if kind.is_outage() => Effect::Failure { overload: kind.is_overload(), is_news, cause, detail },
         kind if kind.stops_all() && matches!(next, Next::Stop(_)) => Effect::Stop { cause, detail },
         _ => Effect::Reply,
     }
@@ -242,6 +242,7 @@ impl Judge for HttpJudge {
     }
 
     fn tokens(&self, item: &Item<'_>) -> Usage {
-        self.most(item, false)
+        let prompt = self.prompts.of(item.rubric).render(item, &self.configuration.fence_secret);
+        self.most(item.rubric, &prompt, false)
     }
 }

@@ -152,12 +152,14 @@ pub struct Asking {
     pub line: Line,
     /// Turns true when the caller does not want it any more: what is under way ends, nothing new begins.
     pub stop: watch::Receiver<bool>,
+    /// Whether an earlier call about the same answer failed, so that another failure is no news.
+    pub has_failed: bool,
 }
 
 impl Asking {
     /// For a caller that waits for the end.
     pub fn to_the_end() -> Asking {
-        Asking { line: Line::Val, stop: watch::Sender::new(false).subscribe() }
+        Asking { line: Line::Val, stop: watch::Sender::new(false).subscribe(), has_failed: false }
     }
 
     /// Waits until the caller does not want it any more.

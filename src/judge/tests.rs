@@ -14,7 +14,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 use super::*;
-use crate::clock::Clock;
 use crate::limiter::FlowLimits;
 
 /// What the server does with one request.
@@ -145,7 +144,7 @@ fn judge_at(endpoint: &Endpoint, observer: Option<Observer>) -> HttpJudge {
 /// A gate that two calls at a time pass.
 fn gate() -> Arc<Gate> {
     let limits = FlowLimits { concurrency: 2, requests_per_minute: None, tokens_per_minute: None };
-    Arc::new(Gate::new(limits, Clock::System))
+    Arc::new(Gate::new(limits))
 }
 
 async fn ask(judge: &HttpJudge, rubric: Rubric) -> Result<Verdict, Failure> {

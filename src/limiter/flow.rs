@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Failures in a row, without one success, that open the circuit.
+/// Things in a row that are asked for the first time and fail, without one success, that open the circuit.
 const MAX_FAILURES: u32 = 20;
 
 /// The wait before the first probe of an open circuit; each probe that fails doubles it.
@@ -58,6 +58,8 @@ pub enum Effect {
     Failure {
         /// Whether fewer calls at once might have helped.
         overload: bool,
+        /// Whether it was asked for the first time: that the same thing fails again says nothing of the endpoint.
+        is_news: bool,
         /// The label of the fault.
         cause: String,
         /// What was said.
@@ -253,8 +255,8 @@ impl Flow {
                 self.limit = self.limit.map(|limit| limit + 1.0 / limit).filter(|limit| *limit < most);
             }
             Effect::Reply => self.reached(ended.is_probe),
-            Effect::Failure { overload, cause, detail } => {
-                self.failures += 1;
+            Effect::Failure { overload, is_news, cause, detail } => {
+                self.failures += u32::from(*is_news);
                 if *overload {
                     self.cut(limits, ended.started_at_ms, now_ms);
                 }
@@ -262,7 +264,7 @@ impl Flow {
                     // One alone may be chance; the second in a row is a limit that holds for everybody.
                     self.hold_until_ms = self.hold_until_ms.max(now_ms + wait_ms.min(MAX_HOLD_MS));
                 }
-                if self.open.is_some() || self.failures >= MAX_FAILURES {
+                if ended.is_probe || self.failures >= MAX_FAILURES {
                     self.open(cause, detail, ended.is_probe, now_ms);
                 }
             }

@@ -61,7 +61,6 @@ struct Queue {
 pub struct Gate {
     limits: FlowLimits,
     owner: String,
-    clock: Clock,
     place: Place,
     lines: [Queue; Line::COUNT],
     /// One change at a time, so that the state and `held` agree.
@@ -85,8 +84,8 @@ pub struct Pass {
 
 impl Gate {
     /// A gate whose state is this process's own.
-    pub fn new(limits: FlowLimits, clock: Clock) -> Gate {
-        Gate::at(Place::Here(Box::default()), limits, String::new(), clock)
+    pub fn new(limits: FlowLimits) -> Gate {
+        Gate::at(Place::Here(Box::default()), limits, String::new())
     }
 
     /// A gate whose state all processes share that name the same Redis, installation and endpoint. `owner` is this
@@ -100,19 +99,17 @@ impl Gate {
         name: &str,
         limits: FlowLimits,
         owner: String,
-        clock: Clock,
     ) -> redis::RedisResult<Gate> {
         let flow = SharedFlow::connect(redis_url, name).await?;
-        let gate = Gate::at(Place::Shared(Box::new(flow)), limits, owner, clock);
+        let gate = Gate::at(Place::Shared(Box::new(flow)), limits, owner);
         gate.change(|flow, now_ms| flow.hear(&gate.owner, 0, now_ms)).await;
         Ok(gate)
     }
 
-    fn at(place: Place, limits: FlowLimits, owner: String, clock: Clock) -> Gate {
+    fn at(place: Place, limits: FlowLimits, owner: String) -> Gate {
         Gate {
             limits,
             owner,
-            clock,
             place,
             lines: Default::default(),
             turn: tokio::sync::Mutex::default(),
@@ -141,7 +138,7 @@ impl Gate {
                         let ended = Ended {
                             reserved_tokens: tokens,
                             used_tokens: None,
-                            started_at_ms: self.clock.now_ms(),
+                            started_at_ms: Clock::System.now_ms(),
                             is_probe,
                             effect: Effect::Abandoned,
                             told: Told::default(),
@@ -170,6 +167,12 @@ impl Gate {
     /// Why no call may begin, as this process saw it last.
     pub fn closed(&self) -> Option<Closed> {
         self.closed.borrow().clone()
+    }
+
+    /// Milliseconds until the next probe may go out, if the circuit is open.
+    pub fn rest_ms(&self) -> Option<i64> {
+        let retry_at_ms = self.closed.borrow().as_ref()?.retry_at_ms;
+        Some((retry_at_ms - Clock::System.now_ms()).max(0))
     }
 
     /// Calls of this process that are under way.
@@ -229,7 +232,7 @@ impl Gate {
     /// Moves the state, wherever it lies, and notes whether the circuit is open after it.
     async fn moved<T>(&self, change: impl Fn(&mut Flow, i64) -> T) -> T {
         let changed = |flow: &mut Flow| {
-            let result = change(flow, self.clock.now_ms());
+            let result = change(flow, Clock::System.now_ms());
             (result, flow.closed().cloned(), flow.places(&self.limits))
         };
         let (result, closed, places) = match &self.place {

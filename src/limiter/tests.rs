@@ -7,7 +7,6 @@ use proptest::prelude::*;
 
 use super::flow::{Effect, Ended, Flow, FlowLimits, Told, Turn};
 use super::{Gate, Line};
-use crate::clock::Clock;
 
 const START_MS: i64 = 1_000_000;
 
@@ -16,7 +15,7 @@ fn limits(concurrency: u32, rpm: Option<u32>, tpm: Option<u32>) -> FlowLimits {
 }
 
 fn failure(overload: bool) -> Effect {
-    Effect::Failure { overload, cause: "server".into(), detail: "d".into() }
+    Effect::Failure { overload, is_news: true, cause: "server".into(), detail: "d".into() }
 }
 
 fn ended(effect: Effect, started_at_ms: i64, is_probe: bool) -> Ended {
@@ -87,6 +86,16 @@ fn twenty_failures_in_a_row_open_the_circuit_and_one_success_between_them_does_n
         assert_eq!(call(&mut flow, &limits, failure(false), START_MS), GO);
     }
     assert!(matches!(call(&mut flow, &limits, Effect::Success, START_MS), Turn::Closed(_)));
+}
+
+#[test]
+fn what_is_known_to_fail_opens_no_circuit_however_often_it_fails_again() {
+    let (mut flow, limits) = (Flow::default(), limits(8, None, None));
+    let again =
+        || Effect::Failure { overload: false, is_news: false, cause: "server".into(), detail: "d".into() };
+    for _ in 0..1_000 {
+        assert_eq!(call(&mut flow, &limits, again(), START_MS), GO);
+    }
 }
 
 #[test]
@@ -209,7 +218,7 @@ proptest! {
 
 #[tokio::test]
 async fn who_stands_in_an_earlier_line_goes_first() {
-    let gate = Arc::new(Gate::new(limits(1, None, None), Clock::System));
+    let gate = Arc::new(Gate::new(limits(1, None, None)));
     let first = gate.enter(Line::Val, 0).await.unwrap();
     let order = Arc::<std::sync::Mutex<Vec<Line>>>::default();
     let mut tasks = tokio::task::JoinSet::new();
@@ -232,7 +241,7 @@ async fn who_stands_in_an_earlier_line_goes_first() {
 
 #[tokio::test]
 async fn a_pass_that_is_dropped_gives_its_place_back() {
-    let gate = Arc::new(Gate::new(limits(1, None, None), Clock::System));
+    let gate = Arc::new(Gate::new(limits(1, None, None)));
     drop(gate.enter(Line::Test, 0).await.unwrap());
     let again = tokio::time::timeout(Duration::from_secs(10), gate.enter(Line::Test, 0)).await;
     assert!(again.unwrap().is_ok());

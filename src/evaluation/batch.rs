@@ -1,0 +1,103 @@
+//! What a slice of judging stores at once, in one transaction, and what becomes of answers that a call failed at. Knows
+//! nothing of calls.
+
+use crate::domain::outcome::{FailureReason, Outcome};
+use crate::store::failures::{self, FailureRow};
+use crate::store::judgements::{self, JudgementRow, SpendRow};
+use crate::store::leases::{Lease, confirm_lease};
+use crate::store::submissions::{self, Progress};
+use crate::store::{DbConnection, StoreError, claims, scores};
+
+/// Calls that may fail at an answer, each with all its tries, before it is the answer's failure: the first may have met
+/// a moment of trouble.
+const MAX_CALLS: i32 = 2;
+
+/// The same where the judge gave no answer at all: some outages are short.
+const MAX_UNAVAILABLE_CALLS: i32 = 3;
+
+/// What becomes of an answer that a call failed at.
+pub(super) enum Fate {
+    /// It gets another call.
+    Again,
+    /// It has failed.
+    Failed(FailureReason),
+    /// Nobody can tell whether the answer fails or the judge: nothing was scored since.
+    Open,
+}
+
+/// What came since the last batch.
+#[derive(Clone)]
+pub(super) struct Batch {
+    pub(super) lease: Lease,
+    pub(super) configuration_id: String,
+    /// Whether the submission's own progress stays as it is.
+    pub(super) is_rejudging: bool,
+    /// Whether money was reserved for the calls.
+    pub(super) has_reserved: bool,
+    pub(super) judgements: Vec<JudgementRow>,
+    pub(super) spend: Vec<SpendRow>,
+    /// Keys of calls that have ended.
+    pub(super) ended: Vec<String>,
+    pub(super) failures: Vec<FailureRow>,
+    /// The places of the answers that failed, in the order of `failures`.
+    pub(super) failed_places: Vec<usize>,
+    /// All of the submission's outcomes so far.
+    pub(super) outcomes: Vec<Outcome>,
+    pub(super) progress: Progress,
+}
+
+/// How things stand after a batch.
+pub(super) struct Stored {
+    pub(super) outcomes: Vec<Outcome>,
+    pub(super) progress: Progress,
+    /// What becomes of the answers that failed, in their order.
+    pub(super) fates: Vec<Fate>,
+}
+
+impl Batch {
+    /// Stores it; none if the lease was lost, and then only what was paid for.
+    pub(super) fn store(mut self, connection: &mut DbConnection) -> Result<Option<Stored>, StoreError> {
+        judgements::insert_judgements(connection, self.judgements)?;
+        judgements::add_spend(connection, self.spend)?;
+        if self.has_reserved {
+            claims::settle_money(connection, &self.configuration_id, &self.lease, &self.ended)?;
+        }
+        if !confirm_lease(connection, &self.lease)? {
+            return Ok(None);
+        }
+        let fates = fates(connection, &self.failures)?;
+        for (place, fate) in self.failed_places.iter().zip(&fates) {
+            if let Fate::Failed(reason) = fate {
+                self.outcomes[*place] = Outcome::Failed(*reason);
+                self.progress.failed += 1;
+            }
+        }
+        scores::save_outcomes(connection, &self.lease.name, &self.configuration_id, &self.outcomes)?;
+        if !self.is_rejudging {
+            submissions::update_progress(connection, &self.lease.name, self.progress)?;
+        }
+        Ok(Some(Stored { outcomes: self.outcomes, progress: self.progress, fates }))
+    }
+}
+
+/// Notes failed calls and says what becomes of their answers.
+fn fates(connection: &mut DbConnection, rows: &[FailureRow]) -> Result<Vec<Fate>, StoreError> {
+    let Some(first) = rows.first() else { return Ok(Vec::new()) };
+    failures::note_failures(connection, rows)?;
+    let known = failures::load_failures(connection, &first.submission_id, &first.configuration_id)?;
+    let mut fates = Vec::with_capacity(rows.len());
+    for row in rows {
+        let noted = known.iter().find(|noted| noted.question_id == row.question_id).unwrap_or(row);
+        let reason = FailureReason::parse(&noted.reason).unwrap_or(FailureReason::Unavailable);
+        let is_unavailable = reason == FailureReason::Unavailable;
+        let is_alone = is_unavailable
+            && !judgements::has_judged_since(connection, &row.configuration_id, noted.first_failed_at_ms)?;
+        let most = if is_unavailable { MAX_UNAVAILABLE_CALLS } else { MAX_CALLS };
+        fates.push(match noted.calls {
+            _ if is_alone => Fate::Open,
+            calls if calls < most => Fate::Again,
+            _ => Fate::Failed(reason),
+        });
+    }
+    Ok(fates)
+}
