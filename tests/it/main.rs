@@ -6,7 +6,9 @@
 
 mod board;
 mod broken;
+mod budget;
 mod by_hand;
+mod circuit;
 mod commands;
 mod crash;
 mod credentials;
