@@ -12,6 +12,7 @@ mod circuit;
 mod commands;
 mod crash;
 mod credentials;
+mod faults;
 mod fences;
 mod formats;
 mod full;
