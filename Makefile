@@ -1,7 +1,7 @@
 # Every target does its own set-up, so that each works from a clean clone.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test check bench
+.PHONY: help setup build demo test check bench soak
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,3 +29,8 @@ check: ## Format, lints with and without the server, documentation
 bench: ## Measure: costs as ratios within one run
 	@.ci/setup build
 	cargo bench --locked
+
+soak: ## The whole test split against the simulated judge of the shared material: limits, faults, kills (long)
+	@.ci/setup
+	cargo test --locked --release --test it soak -- --ignored --nocapture --test-threads 1
+	.ci/with-services cargo test --locked --release --test it soak -- --ignored --nocapture --test-threads 1

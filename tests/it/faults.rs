@@ -8,8 +8,9 @@ use futures::future::join_all;
 use serde_json::{Map, Value, json};
 
 use secchi::domain::question::Rubric;
-use secchi::judge::{self, CallReport, Configuration, Endpoint, Failure, FaultKind, FenceSecret};
+use secchi::judge::{self, Asking, CallReport, Configuration, Endpoint, Failure, FaultKind, FenceSecret};
 use secchi::judge::{Item, Judge, Prompts, Verdict};
+use secchi::limiter::{FlowLimits, Gate};
 
 use crate::process::until;
 use crate::stand_in::{Conduct, FAULTS, Plan, Rate, StandIn};
@@ -77,60 +78,64 @@ fn timeout(fault: &str) -> Duration {
 }
 
 /// A judge over HTTP and the outcomes of its tries; this alone knows how a judge is built and asked.
-struct Asked {
+struct OverHttp {
     judge: Arc<dyn Judge>,
     tries: Arc<Mutex<Vec<&'static str>>>,
 }
 
-impl Asked {
-    fn over(stand_in: &StandIn, timeout: Duration) -> Asked {
+impl OverHttp {
+    fn at(stand_in: &StandIn, timeout: Duration) -> OverHttp {
         let prompts = Prompts::builtin().unwrap();
         let configuration = Configuration::llm("stand-in", &prompts, FenceSecret::random());
-        let base_url = stand_in.base_url.clone();
-        let endpoint = Endpoint { base_url, api_key: None, timeout, max_concurrency: 16 };
+        let endpoint = Endpoint { base_url: stand_in.base_url.clone(), api_key: None, timeout };
+        let limits = FlowLimits { concurrency: 16, requests_per_minute: None, tokens_per_minute: None };
+        let gate = Arc::new(Gate::new(limits));
         let tries = Arc::<Mutex<Vec<_>>>::default();
         let seen = tries.clone();
         let observer = Arc::new(move |report: &CallReport| seen.lock().unwrap().push(report.outcome()));
-        let judge = judge::build(&configuration, Some(&endpoint), Some(observer)).unwrap();
-        Asked { judge, tries }
+        let judge = judge::build(&configuration, Some((&endpoint, gate)), Some(observer)).unwrap();
+        OverHttp { judge, tries }
     }
 
     async fn judge(&self, rubric: Rubric, answer: &str) -> Result<Verdict, Failure> {
         let evidence = Map::from_iter([("camera_angle".to_owned(), json!("static"))]);
         let (question, reference) = ("How does the camera see it?", "It stands still.");
         let item = Item { question_id: "q", rubric, question, reference, evidence: &evidence, answer };
-        self.judge.judge(&item).await
+        self.judge.judge(&item, Asking::to_the_end()).await.result
     }
 }
 
 /// What an answer comes to by all its tries, and their outcomes, where its scores are known.
-async fn comes_to(asked: &Asked, rubric: Rubric, scores: [u8; 3]) -> (Vec<&'static str>, &'static str) {
-    let outcome = match asked.judge(rubric, "It moves.").await {
+async fn comes_to(judge: &OverHttp, rubric: Rubric, scores: [u8; 3]) -> (Vec<&'static str>, &'static str) {
+    let outcome = match judge.judge(rubric, "It moves.").await {
         Ok(verdict) => {
             assert_eq!(verdict.scores, scores, "another score");
             "verdict"
         }
         Err(Failure::Item { reason, .. }) => reason.as_str(),
         Err(Failure::Pause { cause, .. }) => cause.as_str(),
+        Err(Failure::Stopped) => "stopped",
     };
-    (mem::take(&mut *asked.tries.lock().unwrap()), outcome)
+    (mem::take(&mut *judge.tries.lock().unwrap()), outcome)
 }
 
 /// The line of the table that holds for a fault.
 async fn line(fault: &'static str, rubric: Rubric, scores: [u8; 3]) -> String {
     let stand_in = StandIn::with(Conduct { plan: Plan::Once(fault), ..Conduct::default() }).await;
-    let asked = Asked::over(&stand_in, timeout(fault));
-    let (tries, outcome) = comes_to(&asked, rubric, scores).await;
+    let over_http = OverHttp::at(&stand_in, timeout(fault));
+    let (tries, outcome) = comes_to(&over_http, rubric, scores).await;
+    assert_eq!(stand_in.calls(), tries.len(), "{fault}: a try was not reported");
     let (classified, once) = (tries[0], format!("{} {outcome}", tries.len()));
     let is_outage = FaultKind::parse(classified).is_some_and(FaultKind::is_outage);
     let mut always = "-".to_owned();
     if !is_outage {
         stand_in.forget();
         stand_in.change(|conduct| conduct.plan = Plan::Always(fault));
-        let (tries, outcome) = comes_to(&asked, rubric, scores).await;
+        // Another judge: a fault that stops all has closed the first one's gate.
+        let over_http = OverHttp::at(&stand_in, timeout(fault));
+        let (tries, outcome) = comes_to(&over_http, rubric, scores).await;
         assert!(tries.iter().all(|tried| *tried == classified), "{fault}: {tries:?}");
         always = format!("{} {outcome}", tries.len());
-        assert_eq!(stand_in.calls(), tries.len(), "{fault}: a try was not reported");
     }
     assert_eq!(stand_in.stats().retry_after_violations, 0, "{fault}");
     format!("{fault:<20}  {classified:<16}  {once:<18}  {always}\n")
@@ -139,7 +144,7 @@ async fn line(fault: &'static str, rubric: Rubric, scores: [u8; 3]) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_fault_counts_as_what_it_is_and_never_becomes_another_score() {
     let quiet = StandIn::start(0).await;
-    let undisturbed = Asked::over(&quiet, timeout(""));
+    let undisturbed = OverHttp::at(&quiet, timeout(""));
     let mut tables = Vec::new();
     for rubric in Rubric::ALL {
         let scores = undisturbed.judge(*rubric, "It moves.").await.unwrap().scores;
@@ -239,9 +244,9 @@ async fn a_plan_picks_messages_or_draws_them_by_seed_and_can_be_given_up() {
 async fn waits_and_limits_that_a_judge_is_told_are_kept() {
     let rate = Rate { requests: 1.0, window: Duration::from_secs(1) };
     let judge = StandIn::with(Conduct { rate: Some(rate), ..Conduct::default() }).await;
-    let asked = Asked::over(&judge, timeout(""));
+    let over_http = OverHttp::at(&judge, timeout(""));
     let answers = ["It moves.", "It rests.", "It hides."];
-    let results = join_all(answers.map(|answer| asked.judge(Rubric::Oemu, answer))).await;
+    let results = join_all(answers.map(|answer| over_http.judge(Rubric::Oemu, answer))).await;
     assert!(results.iter().all(Result::is_ok));
     let stats = judge.stats();
     assert_eq!((stats.retry_after_violations, stats.repeat_after_success, judge.calls()), (0, 0, 3));

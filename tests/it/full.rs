@@ -20,14 +20,14 @@ use crate::support::{Ground, Options, Secchi, TestTeam, metadata};
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The folder of the shared material: `SECCHI_SHARED`, or beside the repository.
-fn generator() -> Option<PathBuf> {
+pub fn generator() -> Option<PathBuf> {
     let shared = std::env::var_os("SECCHI_SHARED")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
     let script = shared.join("data/generate.py");
     script.exists().then_some(script)
 }
 
-fn generate(script: &Path) -> TempDir {
+pub fn generate(script: &Path) -> TempDir {
     let folder = TempDir::new().unwrap();
     for part in ["dataset", "predictions"] {
         let mut python = Command::new("python3");
