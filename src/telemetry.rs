@@ -28,6 +28,7 @@ mod metrics {
     };
 
     use crate::domain::question::{Rubric, Split};
+    use crate::domain::sign::Sign;
     use crate::domain::submission::SubmissionState;
 
     /// What happens to a submission in the end, as a label.
@@ -59,6 +60,8 @@ mod metrics {
         pub jobs: IntCounterVec,
         /// Multiple-choice answers by dimension and outcome (`right`, `wrong`, `unparsed`, `missing`).
         pub graded_answers: IntCounterVec,
+        /// Open-ended answers that show a sign of talking to the judge, by sign.
+        pub flagged_answers: IntCounterVec,
         /// Tries at the judge by model, rubric and outcome.
         pub judge_requests: IntCounterVec,
         /// Seconds of a try at the judge, by model and rubric.
@@ -132,6 +135,11 @@ mod metrics {
                     "Graded answers.",
                     &["dimension", "outcome"],
                 )?,
+                flagged_answers: counters(
+                    "flagged_answers_total",
+                    "Answers that show a sign of talking to the judge.",
+                    &["sign"],
+                )?,
                 judge_requests: counters(
                     "judge_requests_total",
                     "Tries at the judge.",
@@ -185,6 +193,7 @@ mod metrics {
                 Box::new(self.submission_duration.clone()),
                 Box::new(self.jobs.clone()),
                 Box::new(self.graded_answers.clone()),
+                Box::new(self.flagged_answers.clone()),
                 Box::new(self.judge_requests.clone()),
                 Box::new(self.judge_duration.clone()),
                 Box::new(self.judge_tokens.clone()),
@@ -220,6 +229,9 @@ mod metrics {
                 for outcome in ["right", "wrong", "unparsed", "missing"] {
                     self.graded_answers.with_label_values(&[dimension.as_str(), outcome]);
                 }
+            }
+            for sign in Sign::ALL {
+                self.flagged_answers.with_label_values(&[sign.as_str()]);
             }
             for rubric in Rubric::ALL {
                 self.judge_reused.with_label_values(&[rubric.as_str()]);

@@ -7,5 +7,6 @@ pub mod fault;
 pub mod instant;
 pub mod outcome;
 pub mod question;
+pub mod sign;
 pub mod submission;
 pub mod team;

@@ -5,6 +5,8 @@ use crate::domain::fault::{Warning, WarningCode};
 use crate::domain::outcome::Outcome;
 use crate::judge;
 use crate::scoring::choice::read_choice;
+use crate::scoring::suspicion::signs;
+use crate::store::flags::AnswerSigns;
 use crate::telemetry::Metrics;
 
 use super::catalogue::{Grading, GradingRelease};
@@ -50,6 +52,25 @@ pub fn grade(release: &GradingRelease, answers: &[Option<String>]) -> Graded {
         graded.outcomes.push(outcome);
     }
     graded
+}
+
+/// The open-ended answers that show signs of talking to the judge; no score depends on them.
+pub fn flag(release: &GradingRelease, answers: &[Option<String>]) -> Vec<AnswerSigns> {
+    let open_ended = release.gradings.iter().enumerate().filter_map(|(place, grading)| match grading {
+        Grading::Judged { .. } => Some((&release.question_ids[place], answers.get(place)?.as_deref()?)),
+        Grading::Choice { .. } => None,
+    });
+    open_ended
+        .map(|(question_id, answer)| (question_id.clone(), signs(answer)))
+        .filter(|(_, signs)| !signs.is_empty())
+        .collect()
+}
+
+/// Counts flagged answers by sign.
+pub fn count_flags(flags: &[AnswerSigns], metrics: &Metrics) {
+    for sign in flags.iter().flat_map(|(_, signs)| signs) {
+        metrics.flagged_answers.with_label_values(&[sign.as_str()]).inc();
+    }
 }
 
 impl Graded {

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use crate::domain::outcome::Outcome;
 use crate::domain::submission::{PausedFor, SubmissionState};
 use crate::scoring::columns::{ScoringError, score_columns};
+use crate::store::flags;
 use crate::store::leases::{Lease, release_lease};
 use crate::store::scores::{self, Score};
 use crate::store::submissions::{self, Progress, Submission};
@@ -15,7 +16,7 @@ use crate::store::{StoreError, bump_board_revision};
 
 use super::Evaluation;
 use super::catalogue::GradingRelease;
-use super::grading::grade;
+use super::grading::{count_flags, flag, grade};
 use super::holding::{claim, fenced, heartbeat};
 use super::intake::{deliver, unpack};
 use super::judges::JudgesError;
@@ -170,6 +171,8 @@ async fn grade_submission(
     let configuration = evaluation.judges.current(&evaluation.store).await?;
     let graded = grade(release, answers);
     graded.count(release, answers, &evaluation.metrics);
+    let flags = flag(release, answers);
+    count_flags(&flags, &evaluation.metrics);
     let mut warnings = submission.warnings.clone();
     warnings.extend(graded.warning(release));
     let progress = Progress {
@@ -187,6 +190,7 @@ async fn grade_submission(
         scores::save_outcomes(connection, id, &configuration_id, &outcomes)?;
         scores::save_scores(connection, id, &configuration_id, &columns)?;
         submissions::update_graded(connection, id, &configuration_id, unparsed, &stored_warnings)?;
+        flags::insert_flags(connection, id, &flags, now_ms)?;
         submissions::update_progress(connection, id, progress)?;
         let from = [SubmissionState::Grading];
         submissions::update_state(connection, id, &from, SubmissionState::Judging, now_ms)

@@ -2,6 +2,7 @@
 //! through a use case.
 
 mod admin;
+mod admin_flags;
 mod answers;
 mod auth;
 mod benchmark;
@@ -74,5 +75,6 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(admin::list_submissions)
         .service(admin::retry_submission)
         .service(admin::withdraw_submission)
+        .service(admin_flags::list_flags)
         .service(openapi::find_document);
 }

@@ -37,6 +37,11 @@ pub struct Page<T> {
 }
 
 impl PageQuery {
+    /// Of a list that takes further parameters.
+    pub fn new(limit: Option<i64>, cursor: Option<String>) -> PageQuery {
+        PageQuery { limit, cursor }
+    }
+
     /// Items at most.
     ///
     /// # Errors
@@ -54,6 +59,24 @@ impl PageQuery {
         let Some(cursor) = &self.cursor else { return Ok(None) };
         let id = uuid::Uuid::parse_str(cursor).map_err(|_| PageError::Cursor)?;
         Ok(Some(id.to_string()))
+    }
+
+    /// The cursor as the last answer of the page before: its submission and its question.
+    ///
+    /// # Errors
+    /// When it is no such pair.
+    pub fn after_answer(&self) -> Result<Option<(String, String)>, PageError> {
+        let Some(cursor) = &self.cursor else { return Ok(None) };
+        let (submission, question) = cursor.split_once(':').ok_or(PageError::Cursor)?;
+        let submission = uuid::Uuid::parse_str(submission).map_err(|_| PageError::Cursor)?;
+        // No database keeps a NUL.
+        let is_id = !question.is_empty() && !question.contains('\0');
+        is_id.then(|| Some((submission.to_string(), question.to_owned()))).ok_or(PageError::Cursor)
+    }
+
+    /// The cursor behind an answer, as [`PageQuery::after_answer`] reads it.
+    pub fn answer_cursor(submission: &str, question: &str) -> String {
+        format!("{submission}:{question}")
     }
 
     /// The cursor as the position of the next item, from 0.

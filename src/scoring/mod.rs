@@ -8,3 +8,4 @@ pub mod decimals;
 pub mod intervals;
 pub mod ranking;
 pub mod rubric;
+pub mod suspicion;

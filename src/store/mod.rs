@@ -5,6 +5,7 @@ pub mod claims;
 pub mod configurations;
 mod connection;
 pub mod failures;
+pub mod flags;
 pub mod idempotency;
 pub mod judgements;
 pub mod leases;

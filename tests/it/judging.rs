@@ -47,7 +47,7 @@ fn questions() -> Vec<Value> {
 }
 
 /// Ids of the sample's open-ended questions.
-fn open_ended() -> Vec<String> {
+pub fn open_ended() -> Vec<String> {
     let questions = questions().into_iter().filter(|question| question["question_format"] == "open_ended");
     questions.map(|question| question["question_id"].as_str().unwrap().to_owned()).collect()
 }

@@ -15,6 +15,7 @@ mod credentials;
 mod fault_runs;
 mod faults;
 mod fences;
+mod flags;
 mod formats;
 mod full;
 mod grading;

@@ -24,6 +24,7 @@ async fn every_series_stands_from_the_start_at_zero() {
         "queue_oldest_seconds",
         "jobs_total",
         "graded_answers_total",
+        "flagged_answers_total",
         "judge_requests_total",
         "judge_request_duration_seconds",
         "judge_tokens_total",
@@ -48,6 +49,7 @@ async fn every_series_stands_from_the_start_at_zero() {
         "secchi_submissions_in_state{state=\"incomplete\"} 0",
         "secchi_jobs_total{kind=\"judge\",outcome=\"requeued\"} 0",
         "secchi_graded_answers_total{dimension=\"MBC-so\",outcome=\"unparsed\"} 0",
+        "secchi_flagged_answers_total{sign=\"override\"} 0",
         "secchi_judge_reused_total{rubric=\"caption\"} 0",
     ];
     for line in labelled {

@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 const ENTITY_MAX: usize = 8;
 
 /// The text with entities decoded, invisible signs dropped, and letters and quotes in their plain form.
-pub(super) fn plain_signs(text: &str) -> Cow<'_, str> {
+pub(in crate::scoring) fn plain_signs(text: &str) -> Cow<'_, str> {
     let decoded = decode_entities(text);
     if decoded.is_ascii() {
         return decoded;
@@ -69,7 +69,7 @@ fn entity(name: &str) -> Option<char> {
 }
 
 /// Signs that print nothing. Private-use signs go too: the markup pass marks fields with two of them.
-fn is_invisible(c: char) -> bool {
+pub(in crate::scoring) fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
         | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{20E3}'
@@ -103,7 +103,7 @@ fn plain_quote(c: char) -> char {
 }
 
 /// The Latin letter that a Cyrillic or Greek sign looks like, in the same case.
-pub(super) fn look_alike(c: char) -> Option<char> {
+pub(in crate::scoring) fn look_alike(c: char) -> Option<char> {
     Some(match c {
         'А' | 'Α' => 'A',
         'В' | 'Β' => 'B',

@@ -10,7 +10,7 @@ use super::words::{NOT, Sense, WORDS};
 
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::scoring) enum Kind {
     Word,
     Sign,
     Break,
@@ -20,7 +20,7 @@ pub(super) enum Kind {
 
 /// A piece of text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece<'t> {
+pub(in crate::scoring) struct Piece<'t> {
     pub text: &'t str,
     pub kind: Kind,
     /// Nothing stands between it and the piece before it.
@@ -126,7 +126,7 @@ fn class(c: char) -> Class {
 }
 
 /// The pieces of a text; emphasis and code signs are left out, and runs of one sign are cut to one.
-pub(super) fn split(text: &str) -> impl Iterator<Item = Piece<'_>> {
+pub(in crate::scoring) fn split(text: &str) -> impl Iterator<Item = Piece<'_>> {
     let mut rest = text;
     let mut glued = false;
     std::iter::from_fn(move || {

@@ -2,18 +2,18 @@
 //! Knows nothing of keys or scores. Every step takes time linear in the length of the reply.
 
 mod around;
-mod clean;
+pub(super) mod clean;
 mod decide;
 mod echo;
 mod fields;
-mod lex;
+pub(super) mod lex;
 mod markup;
 mod mentions;
 #[cfg(test)]
 mod tests;
 mod text;
 mod whole;
-mod words;
+pub(super) mod words;
 
 pub use text::OptionSet;
 

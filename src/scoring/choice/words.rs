@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use super::lex::split;
 
 /// What a word does to the labels near it; a set of bits.
-pub(super) type Sense = u32;
+pub(in crate::scoring) type Sense = u32;
 
 /// "answer": what follows is declared.
 pub(super) const ANSWER: Sense = 1;
@@ -141,27 +141,30 @@ const PHRASES: &[(Sense, &str)] = &[
 ];
 
 /// Where every known word and phrase is found.
-pub(super) struct Words {
+pub(in crate::scoring) struct Words {
     ids: HashMap<String, u16>,
     /// By the first word: the other words, and the sense; the longest first.
     phrases: Vec<Vec<(Vec<u16>, Sense)>>,
 }
 
 /// The table of all languages.
-pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    let mut words = Words { ids: HashMap::new(), phrases: vec![Vec::new()] };
-    for &(sense, list) in PHRASES {
-        for phrase in list.split('|') {
-            words.add(phrase.trim(), sense);
-        }
-    }
-    for phrases in &mut words.phrases {
-        phrases.sort_by_key(|(rest, _)| std::cmp::Reverse(rest.len()));
-    }
-    words
-});
+pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| Words::new(PHRASES));
 
 impl Words {
+    /// A table of lists of phrases in lower case, separated by `|`, with what each list means.
+    pub(in crate::scoring) fn new(lists: &[(Sense, &str)]) -> Words {
+        let mut words = Words { ids: HashMap::new(), phrases: vec![Vec::new()] };
+        for &(sense, list) in lists {
+            for phrase in list.split('|') {
+                words.add(phrase.trim(), sense);
+            }
+        }
+        for phrases in &mut words.phrases {
+            phrases.sort_by_key(|(rest, _)| std::cmp::Reverse(rest.len()));
+        }
+        words
+    }
+
     fn add(&mut self, phrase: &str, sense: Sense) {
         let ids: Vec<u16> = split(phrase).map(|piece| self.intern(piece.text)).collect();
         let Some((&first, rest)) = ids.split_first() else { return };
@@ -182,12 +185,16 @@ impl Words {
     }
 
     /// The number of a word in lower case; 0 where it is in no phrase.
-    pub(super) fn id(&self, word: &str) -> u16 {
+    pub(in crate::scoring) fn id(&self, word: &str) -> u16 {
         self.ids.get(word).copied().unwrap_or(0)
     }
 
     /// The length in words and the sense of the longest phrase at the start of `ids`.
-    pub(super) fn longest(&self, first: u16, rest: impl Iterator<Item = u16> + Clone) -> (usize, Sense) {
+    pub(in crate::scoring) fn longest(
+        &self,
+        first: u16,
+        rest: impl Iterator<Item = u16> + Clone,
+    ) -> (usize, Sense) {
         let found = self.phrases[usize::from(first)].iter().find(|(phrase, _)| {
             let mut rest = rest.clone();
             phrase.iter().all(|&id| rest.next() == Some(id))
