@@ -6,6 +6,7 @@ use std::time::Instant;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::judge_attacks;
 use crate::clock::Clock;
 use crate::config::{JudgeSettings, StoreSettings};
 use crate::domain::question::Rubric;
@@ -25,6 +26,9 @@ pub enum JudgeCommand {
 /// Make one real call per rubric to the configured judge and say what came back
 #[derive(Debug, Args)]
 pub struct CheckArgs {
+    /// Also ask about answers that try to talk the judge into a score
+    #[arg(long)]
+    attacks: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -110,6 +114,9 @@ pub async fn run(command: JudgeCommand) -> anyhow::Result<()> {
         judges.note_check(&store, Clock::System.now_ms()).await?;
     }
     anyhow::ensure!(failed == 0, "{failed} of {} rubrics got no valid score", Rubric::ALL.len());
+    if arguments.attacks {
+        judge_attacks::check(&judges, judge.as_ref(), arguments.json).await?;
+    }
     Ok(())
 }
 

@@ -6,6 +6,8 @@ mod client;
 mod dataset;
 #[cfg(feature = "server")]
 mod judge;
+#[cfg(feature = "server")]
+mod judge_attacks;
 mod report;
 #[cfg(feature = "server")]
 mod serve;

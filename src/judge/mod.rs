@@ -2,6 +2,7 @@
 //! Knows nothing of submissions, storage, quotas or money.
 
 mod answer;
+pub mod attacks;
 pub mod chat;
 mod configuration;
 mod fault;

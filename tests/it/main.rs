@@ -4,6 +4,7 @@
 //! may create databases) and `SECCHI_TEST_REDIS_URL` make it run on PostgreSQL with Redis.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod attacks;
 mod board;
 mod broken;
 mod budget;
