@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::judge_attacks;
+use super::judge_usage::{self, UsageArgs};
 use crate::clock::Clock;
 use crate::config::{JudgeSettings, StoreSettings};
 use crate::domain::question::Rubric;
@@ -17,10 +18,11 @@ use crate::store::Store;
 use crate::store::configurations::ConfigurationRow;
 use crate::telemetry::Metrics;
 
-/// Try the judge
+/// Try the judge, and see what it costs
 #[derive(Debug, Subcommand)]
 pub enum JudgeCommand {
     Check(CheckArgs),
+    Usage(UsageArgs),
 }
 
 /// Make one real call per rubric to the configured judge and say what came back
@@ -43,7 +45,13 @@ pub struct CheckArgs {
 /// # Errors
 /// When the judge cannot be asked or gives no valid score.
 pub async fn run(command: JudgeCommand) -> anyhow::Result<()> {
-    let JudgeCommand::Check(arguments) = command;
+    match command {
+        JudgeCommand::Check(arguments) => check(arguments).await,
+        JudgeCommand::Usage(arguments) => judge_usage::usage(arguments).await,
+    }
+}
+
+async fn check(arguments: CheckArgs) -> anyhow::Result<()> {
     let store = Store::open(&arguments.store.database_url).await?;
     let metrics = Arc::new(Metrics::new(false)?);
     let limits = FlowLimits {

@@ -8,6 +8,8 @@ mod dataset;
 mod judge;
 #[cfg(feature = "server")]
 mod judge_attacks;
+#[cfg(feature = "server")]
+mod judge_usage;
 mod report;
 #[cfg(feature = "server")]
 mod serve;

@@ -2,6 +2,8 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
+const DAY_FORMAT: &str = "%Y-%m-%d";
+
 /// Milliseconds of one day.
 pub const DAY_MS: i64 = 86_400_000;
 
@@ -12,7 +14,13 @@ pub fn rfc3339(instant_ms: i64) -> String {
 
 /// The UTC day of an instant, `2026-11-29`.
 pub fn day(instant_ms: i64) -> String {
-    date_time(instant_ms).format("%Y-%m-%d").to_string()
+    date_time(instant_ms).format(DAY_FORMAT).to_string()
+}
+
+/// Whether `text` is a day as [`day`] writes it.
+pub fn is_day(text: &str) -> bool {
+    let read = chrono::NaiveDate::parse_from_str(text, DAY_FORMAT);
+    read.is_ok_and(|read| read.format(DAY_FORMAT).to_string() == text)
 }
 
 /// The first instant of the UTC day after the one that holds `instant_ms`.

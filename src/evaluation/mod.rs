@@ -12,6 +12,7 @@ pub mod judging;
 pub mod lifecycle;
 pub mod quota;
 pub mod standing;
+pub mod usage;
 mod verdicts;
 pub mod work;
 

@@ -3,6 +3,7 @@
 
 mod admin;
 mod admin_flags;
+mod admin_usage;
 mod answers;
 mod auth;
 mod benchmark;
@@ -76,5 +77,6 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(admin::retry_submission)
         .service(admin::withdraw_submission)
         .service(admin_flags::list_flags)
+        .service(admin_usage::find_judge_usage)
         .service(openapi::find_document);
 }

@@ -13,6 +13,7 @@ pub mod quota;
 pub mod releases;
 mod schema;
 pub mod scores;
+pub mod spend;
 pub mod submissions;
 pub mod teams;
 pub mod videos;

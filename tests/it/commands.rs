@@ -64,6 +64,7 @@ fn every_command_explains_itself() {
         "team disable",
         "team rotate-key",
         "judge check",
+        "judge usage",
     ];
     assert_eq!(names, expected);
     for (command, name) in commands.iter().zip(&names) {

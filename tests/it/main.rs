@@ -36,3 +36,4 @@ mod soak;
 mod stand_in;
 mod support;
 mod surface;
+mod usage;

@@ -35,7 +35,7 @@ enum On {
 }
 
 /// Who may ask for what, on which object, and the status of what is granted. A new operation needs a row.
-const TABLE: [(&str, Who, On, u16); 21] = [
+const TABLE: [(&str, Who, On, u16); 22] = [
     ("check_health", Who::All, On::Nothing, 200),
     ("check_readiness", Who::All, On::Nothing, 200),
     ("find_document", Who::All, On::Nothing, 200),
@@ -55,6 +55,7 @@ const TABLE: [(&str, Who, On, u16); 21] = [
     ("list_answers", Who::Owner, On::Scored, 200),
     ("list_all_submissions", Who::Maintainer, On::Nothing, 200),
     ("list_flags", Who::Maintainer, On::Nothing, 200),
+    ("find_judge_usage", Who::Maintainer, On::Nothing, 200),
     ("retry_submission", Who::Maintainer, On::Incomplete, 202),
     ("withdraw_any_submission", Who::Maintainer, On::Scored, 200),
 ];
