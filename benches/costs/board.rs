@@ -37,6 +37,7 @@ pub async fn ledger_of(entries: usize, scaled: &Scaled, folder: &std::path::Path
                 text: "{}".into(),
                 state: CURRENT.into(),
                 created_at_ms: 0,
+                retired_at_ms: None,
             };
             insert_configuration(connection, &configuration)?;
             (0..entries)
@@ -85,7 +86,7 @@ fn insert_entry(
             Score { column: *column, value, ci95: [value, value], n: 500 }
         })
         .collect();
-    save_scores(connection, &new.id, CONFIGURATION, &columns)
+    save_scores(connection, &new.id, CONFIGURATION, &columns, true)
 }
 
 /// Builds the board from the ledger and writes it as JSON; gives its size.

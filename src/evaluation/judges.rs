@@ -204,6 +204,7 @@ impl Judges {
             text: serde_json::to_string(&wanted).map_err(|_| JudgesError::Text(wanted.id()))?,
             state: CURRENT.to_owned(),
             created_at_ms: now_ms,
+            retired_at_ms: None,
         };
         let settings_id = row.id.clone();
         let inserted: Result<(), StoreError> = store

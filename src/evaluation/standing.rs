@@ -13,8 +13,8 @@ use crate::judge::Kind;
 use crate::scoring::ranking::{self, Direction};
 use crate::store::configurations::{ConfigurationRow, find_current_configuration};
 use crate::store::releases::{Release, find_active_release};
-use crate::store::scores::{Score, StandingRow, load_standing};
-use crate::store::submissions::load_scored_times;
+use crate::store::scores::Score;
+use crate::store::standing::{StandingRow, load_scored_times, load_standing};
 use crate::store::{DbConnection, StoreError};
 
 use super::board_query::{BoardQuery, Sort};

@@ -188,7 +188,7 @@ async fn grade_submission(
     let stored_warnings = warnings.clone();
     fenced(evaluation, lease, move |connection, id, now_ms| {
         scores::save_outcomes(connection, id, &configuration_id, &outcomes)?;
-        scores::save_scores(connection, id, &configuration_id, &columns)?;
+        scores::save_scores(connection, id, &configuration_id, &columns, false)?;
         submissions::update_graded(connection, id, &configuration_id, unparsed, &stored_warnings)?;
         flags::insert_flags(connection, id, &flags, now_ms)?;
         submissions::update_progress(connection, id, progress)?;
@@ -217,7 +217,7 @@ async fn finish(
     let held = lease.clone();
     fenced(evaluation, lease, move |connection, id, now_ms| {
         scores::save_outcomes(connection, id, &configuration_id, &outcomes)?;
-        scores::save_scores(connection, id, &configuration_id, &columns)?;
+        scores::save_scores(connection, id, &configuration_id, &columns, !failed)?;
         let moved = submissions::update_state(connection, id, &[SubmissionState::Judging], state, now_ms)?;
         release_lease(connection, &held)?;
         // Last, as wherever a submission changes: the one row that all of them share is locked after their own.

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use diesel::dsl::{exists, not, sum};
 use diesel::prelude::*;
 
+use super::configurations::lock_configuration;
 use super::connection::on_each;
 use super::leases::Lease;
-use super::schema::{judge_claims, judge_configurations, leases};
+use super::schema::{judge_claims, leases};
 use super::{DbConnection, Result};
 
 /// The row that whoever reserves money locks.
@@ -22,6 +23,7 @@ pub fn claim_keys(
     keys: &[String],
     now_ms: i64,
 ) -> Result<HashSet<String>> {
+    // Those who claim keys of one configuration do so one after the other.
     lock_configuration(connection, configuration_id)?;
     let of_keys = || judge_claims::configuration_id.eq(configuration_id).and(judge_claims::key.eq_any(keys));
     let lapsed = of_keys().and(not(exists(standing_leases(now_ms))));
@@ -127,12 +129,4 @@ fn standing_leases(now_ms: i64) -> _ {
         .filter(leases::epoch.eq(judge_claims::epoch))
         .filter(leases::owner.is_not_null())
         .filter(leases::expires_at_ms.gt(now_ms))
-}
-
-/// Lets those who claim keys of one configuration do so one after the other.
-fn lock_configuration(connection: &mut DbConnection, configuration_id: &str) -> Result<()> {
-    diesel::update(judge_configurations::table.find(configuration_id))
-        .set(judge_configurations::state.eq(judge_configurations::state))
-        .execute(connection)?;
-    Ok(())
 }

@@ -116,6 +116,7 @@ diesel::table! {
         text -> Text,
         state -> Text,
         created_at_ms -> BigInt,
+        retired_at_ms -> Nullable<BigInt>,
     }
 }
 

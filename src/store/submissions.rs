@@ -319,6 +319,26 @@ pub fn wake_paused(connection: &mut DbConnection, paused_for: PausedFor) -> Resu
     Ok(())
 }
 
+/// The submissions that are being graded or judged.
+pub fn load_begun(connection: &mut DbConnection) -> Result<Vec<String>> {
+    let begun = [SubmissionState::Grading, SubmissionState::Judging].map(SubmissionState::as_str);
+    let found = submissions::table.filter(submissions::state.eq_any(begun)).select(submissions::id);
+    Ok(found.load(connection)?)
+}
+
+/// Forgets under which configuration a submission was judged and how far that had come. That it was graded stays known.
+pub fn forget_judging(connection: &mut DbConnection, id: &str) -> Result<()> {
+    diesel::update(submissions::table.find(id))
+        .set((
+            submissions::configuration_id.eq(None::<String>),
+            submissions::judged.eq(0),
+            submissions::reused.eq(0),
+            submissions::failed.eq(0),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
 /// Notes why a submission waits, and until when no worker shall take it up.
 pub fn update_pause(
     connection: &mut DbConnection,
@@ -363,15 +383,4 @@ pub fn count_by_state(connection: &mut DbConnection) -> Result<Vec<(SubmissionSt
         .select((submissions::state, diesel::dsl::count(submissions::id)))
         .load(connection)?;
     counts.into_iter().map(|(state, n)| Ok((stored("state", &state, SubmissionState::parse)?, n))).collect()
-}
-
-/// The scored submissions to a split as (team, submission), oldest first.
-pub fn load_scored_times(connection: &mut DbConnection, split: Split) -> Result<Vec<(String, String)>> {
-    let scored = submissions::table
-        .filter(submissions::split.eq(split.as_str()))
-        .filter(submissions::state.eq(SubmissionState::Scored.as_str()))
-        .order((submissions::created_at_ms, submissions::id))
-        .select((submissions::team_id, submissions::id))
-        .load(connection)?;
-    Ok(scored)
 }

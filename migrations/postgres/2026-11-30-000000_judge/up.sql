@@ -14,6 +14,10 @@ ALTER TABLE judgements ADD COLUMN decided_by TEXT;
 ALTER TABLE judgements ADD COLUMN decision_reason TEXT;
 CREATE INDEX judgements_newest ON judgements (configuration_id, created_at_ms);
 
+-- At most one is staged. One that was current once keeps a board of its own, whatever it is now.
+CREATE UNIQUE INDEX judge_configurations_staged ON judge_configurations (state) WHERE state = 'staged';
+ALTER TABLE judge_configurations ADD COLUMN retired_at_ms BIGINT;
+
 -- Whether every column stands, so that a board under this configuration may show the row.
 ALTER TABLE scores ADD COLUMN complete BOOLEAN NOT NULL DEFAULT FALSE;
 UPDATE scores SET complete = TRUE

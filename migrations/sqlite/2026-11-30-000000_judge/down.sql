@@ -4,6 +4,8 @@ DROP TABLE judge_failures;
 DROP INDEX scores_configuration;
 ALTER TABLE scores DROP COLUMN complete;
 DROP INDEX judgements_newest;
+ALTER TABLE judge_configurations DROP COLUMN retired_at_ms;
+DROP INDEX judge_configurations_staged;
 ALTER TABLE judgements DROP COLUMN decision_reason;
 ALTER TABLE judgements DROP COLUMN decided_by;
 ALTER TABLE judge_claims DROP COLUMN reserved_usd;
