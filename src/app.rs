@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use actix_web::dev::{Server, ServerHandle};
@@ -220,6 +221,7 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         quota: process.quota,
         max_upload_bytes: process.max_upload_bytes,
         reading_turns: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
+        settled_revision: AtomicI64::new(-1),
     });
     let server = metrics_server(metrics_socket, evaluation.clone(), of_server)
         .map_err(|error| StartError::Listen(metrics_address, error))?;

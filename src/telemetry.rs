@@ -56,7 +56,7 @@ mod metrics {
         pub queue_depth: IntGauge,
         /// Seconds that the longest waiting one has waited; a server's.
         pub queue_oldest: Gauge,
-        /// Slices of work by kind (`grade`, `judge`) and outcome (`done`, `requeued`, `lost`, `failed`).
+        /// Slices of work by kind (`grade`, `judge`, `rejudge`) and outcome (`done`, `requeued`, `lost`, `failed`).
         pub jobs: IntCounterVec,
         /// Multiple-choice answers by dimension and outcome (`right`, `wrong`, `unparsed`, `missing`).
         pub graded_answers: IntCounterVec,
@@ -220,7 +220,7 @@ mod metrics {
                     self.submissions.with_label_values(&[split.as_str(), outcome.as_str()]);
                 }
             }
-            for kind in ["grade", "judge"] {
+            for kind in ["grade", "judge", "rejudge"] {
                 for outcome in ["done", "requeued", "lost", "failed"] {
                     self.jobs.with_label_values(&[kind, outcome]);
                 }

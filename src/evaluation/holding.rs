@@ -2,14 +2,19 @@
 //! holds goes back to the queue. Knows nothing of what is done with it.
 
 use std::convert::Infallible;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::domain::question::Split;
+use crate::queue::Line;
+use crate::store::configurations::{ConfigurationRow, lock_configuration};
 use crate::store::leases::{self, Lease, claim_lease, confirm_lease, release_lease, renew_lease};
 use crate::store::submissions::{self, Submission};
-use crate::store::{DbConnection, StoreError};
+use crate::store::{DbConnection, StoreError, load_board_revision, rejudgings};
 
 use super::Evaluation;
 use super::intake::deliver;
+use super::rejudging::settle_rejudgings;
 use super::work::WorkError;
 
 /// How long a claim stands without a heartbeat.
@@ -18,12 +23,24 @@ pub const LEASE_TTL_MS: i64 = 15_000;
 /// How often a claim is prolonged.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Claims the submission `id` for `owner`; none if another process holds it or it is in a final state.
+/// How many submissions to rejudge the reconciler pushes at once.
+const REJUDGINGS_AT_ONCE: i64 = 100;
+
+/// A submission in the hands of this process.
+pub(super) struct Held {
+    /// The right to work on it.
+    pub(super) lease: Lease,
+    pub(super) submission: Submission,
+    /// The configuration that it is to be rejudged under; none where its own judging has not ended.
+    pub(super) rejudged_under: Option<String>,
+}
+
+/// Claims the submission `id` for `owner`; none if another process holds it or there is nothing to do about it.
 pub(super) async fn claim(
     evaluation: &Evaluation,
     owner: &str,
     id: &str,
-) -> Result<Option<(Lease, Submission)>, StoreError> {
+) -> Result<Option<Held>, StoreError> {
     let (name, claimant, now_ms) = (id.to_owned(), owner.to_owned(), evaluation.clock.now_ms());
     evaluation
         .store
@@ -32,8 +49,12 @@ pub(super) async fn claim(
                 return Ok(None);
             };
             // Only now: whoever held the lease before may have moved it till then.
-            match submissions::find_submission(connection, &name)? {
-                Some(submission) if !submission.state.is_final() => Ok(Some((lease, submission))),
+            let submission = submissions::find_submission(connection, &name)?;
+            let rejudged_under = rejudgings::find_due(connection, &name, now_ms)?;
+            match submission {
+                Some(submission) if !submission.state.is_final() || rejudged_under.is_some() => {
+                    Ok(Some(Held { lease, submission, rejudged_under }))
+                }
                 _ => {
                     release_lease(connection, &lease)?;
                     Ok(None)
@@ -59,6 +80,33 @@ where
         .await
 }
 
+/// Runs `change` as [`fenced`] does. It is handed a judge configuration, whose state stays till the change is through.
+pub(super) async fn fenced_under<F>(
+    evaluation: &Evaluation,
+    lease: &Lease,
+    configuration_id: &str,
+    change: F,
+) -> Result<(), WorkError>
+where
+    F: FnOnce(&mut DbConnection, &ConfigurationRow, i64) -> Result<bool, StoreError> + Send + 'static,
+{
+    let (lease, configuration_id) = (lease.clone(), configuration_id.to_owned());
+    let now_ms = evaluation.clock.now_ms();
+    evaluation
+        .store
+        .write_recoverable(move |connection| {
+            // Before the lease, as where another configuration is made current.
+            let configuration = lock_configuration(connection, &configuration_id)?;
+            let held = confirm_lease(connection, &lease)?;
+            if held && change(connection, &configuration, now_ms)? {
+                Ok(())
+            } else {
+                Err(WorkError::LeaseLost)
+            }
+        })
+        .await
+}
+
 /// Prolongs the lease until it is lost. The work goes on to its next fence, so that calls under way are not wasted.
 pub(super) async fn heartbeat(evaluation: &Evaluation, lease: &Lease) -> Infallible {
     loop {
@@ -77,29 +125,50 @@ pub(super) async fn heartbeat(evaluation: &Evaluation, lease: &Lease) -> Infalli
     }
 }
 
-/// Pushes what waits and is neither held nor queued, if this process is the reconciler; says how many were pushed.
+/// What is to be pushed.
+struct Lost {
+    /// Submissions that wait for their own scores: id and split.
+    own: Vec<(String, String)>,
+    /// Submissions that are to be rejudged.
+    rejudged: Vec<(String, String)>,
+    /// The board's revision at which the rejudgings were settled.
+    revision: i64,
+}
+
+/// Pushes what waits and is neither held nor queued, if this process is the reconciler.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn reconcile(evaluation: &Evaluation, owner: &str) -> Result<usize, StoreError> {
+pub async fn reconcile(evaluation: &Evaluation, owner: &str) -> Result<(), StoreError> {
     let (claimant, now_ms) = (owner.to_owned(), evaluation.clock.now_ms());
-    let lost: Result<Vec<(String, String)>, StoreError> = evaluation
+    let settled = evaluation.settled_revision.load(Ordering::SeqCst);
+    let lost: Result<Option<Lost>, StoreError> = evaluation
         .store
         .write_recoverable(move |connection| {
             let Some(lease) = claim_lease(connection, leases::RECONCILER, &claimant, now_ms, LEASE_TTL_MS)?
             else {
-                return Ok(Vec::new());
+                return Ok(None);
             };
-            let lost = leases::load_unleased(connection, now_ms)?;
+            // First: what changes later has a later revision.
+            let revision = load_board_revision(connection)?;
+            if revision != settled {
+                settle_rejudgings(connection, now_ms)?;
+            }
+            let own = leases::load_unleased(connection, now_ms)?;
+            let rejudged = rejudgings::load_due(connection, now_ms, REJUDGINGS_AT_ONCE)?;
             release_lease(connection, &lease)?;
-            Ok(lost)
+            Ok(Some(Lost { own, rejudged, revision }))
         })
         .await;
-    let lost = lost?;
-    for (id, split) in &lost {
-        if let Ok(split) = split.parse() {
-            deliver(evaluation, split, id).await;
+    let Some(lost) = lost? else { return Ok(()) };
+    evaluation.settled_revision.store(lost.revision, Ordering::SeqCst);
+    let lines: [(_, fn(Split) -> Line); 2] = [(lost.own, Line::of), (lost.rejudged, Line::background)];
+    for (submissions, line) in lines {
+        for (id, split) in submissions {
+            if let Ok(split) = split.parse() {
+                deliver(evaluation, line(split), &id).await;
+            }
         }
     }
-    Ok(lost.len())
+    Ok(())
 }

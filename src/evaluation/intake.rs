@@ -11,7 +11,7 @@ use crate::domain::fault::Warning;
 use crate::domain::question::Split;
 use crate::domain::submission::{Metadata, MetadataFault};
 use crate::predictions::{self, Limits, Predictions, QuestionIndex, ReadError, Refusal};
-use crate::queue::QueueError;
+use crate::queue::{Line, QueueError};
 use crate::store::idempotency::{find_idempotent, insert_idempotent};
 use crate::store::quota::{QuotaKind, insert_quota};
 use crate::store::submissions::{self, NewSubmission, Submission};
@@ -164,14 +164,14 @@ where
         .await;
     let accepted = accepted?;
     if !accepted.state.is_final() {
-        deliver(evaluation, split, &accepted.id).await;
+        deliver(evaluation, Line::of(split), &accepted.id).await;
     }
     Ok(accepted)
 }
 
 /// Pushes a submission to the queue. What cannot be pushed now the reconciler pushes later.
-pub(super) async fn deliver(evaluation: &Evaluation, split: Split, id: &str) {
-    let pushed: Result<(), QueueError> = evaluation.queue.push(split, id, evaluation.clock.now_ms()).await;
+pub(super) async fn deliver(evaluation: &Evaluation, line: Line, id: &str) {
+    let pushed: Result<(), QueueError> = evaluation.queue.push(line, id, evaluation.clock.now_ms()).await;
     if let Err(error) = pushed {
         tracing::warn!(submission = id, %error, "the queue is not reachable; the reconciler will push again");
     }

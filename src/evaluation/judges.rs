@@ -72,13 +72,17 @@ impl Prices {
     }
 }
 
+/// Judges kept at most: the current and the staged configuration's, and those that they replaced a while ago.
+const MAX_BUILT: usize = 4;
+
 /// The judges of one process.
 pub struct Judges {
     source: Source,
     prices: Prices,
     budget_usd: Option<f64>,
     max_concurrency: usize,
-    built: Mutex<Option<(String, Arc<dyn Judge>)>>,
+    /// The judges that were built last, by the ids of their configurations.
+    built: Mutex<Vec<(String, Arc<dyn Judge>)>>,
 }
 
 impl Judges {
@@ -280,8 +284,10 @@ impl Judges {
                 (endpoint.as_ref().map(|endpoint| (endpoint, gate.clone())), observer.clone())
             }
         };
-        let known = self.built.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((_, judge)) = known.filter(|(id, _)| id == configuration_id) {
+        let known = |built: &[(String, Arc<dyn Judge>)]| {
+            built.iter().find(|(id, _)| id == configuration_id).map(|(_, judge)| judge.clone())
+        };
+        if let Some(judge) = known(&self.built.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(judge);
         }
         let id = configuration_id.to_owned();
@@ -289,7 +295,14 @@ impl Judges {
         let configuration: Configuration =
             serde_json::from_str(&row.text).map_err(|_| JudgesError::Text(row.id.clone()))?;
         let judge = build(&configuration, endpoint, Some(observer))?;
-        *self.built.lock().unwrap_or_else(PoisonError::into_inner) = Some((row.id, judge.clone()));
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(judge) = known(&built) {
+            return Ok(judge);
+        }
+        if built.len() == MAX_BUILT {
+            built.remove(0);
+        }
+        built.push((row.id, judge.clone()));
         Ok(judge)
     }
 }

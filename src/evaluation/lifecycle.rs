@@ -4,9 +4,13 @@ use serde::Deserialize;
 
 use crate::domain::outcome::Outcome;
 use crate::domain::submission::{MetadataFault, SubmissionState, Visibility, link_faults, reason_fault};
+use crate::queue::Line;
+use crate::store::configurations::find_current_configuration;
 use crate::store::quota::{QuotaKind, insert_quota, is_refunded};
 use crate::store::submissions::{self, Progress, Submission};
-use crate::store::{DbConnection, StoreError, bump_board_revision, insert_audit, leases, scores};
+use crate::store::{
+    DbConnection, StoreError, bump_board_revision, failures, insert_audit, leases, rejudgings, scores,
+};
 
 use super::Evaluation;
 use super::intake::deliver;
@@ -92,6 +96,10 @@ pub async fn update_submission(
             metadata.paper_url = change.paper_url.or(metadata.paper_url.take());
             metadata.code_url = change.code_url.or(metadata.code_url.take());
             metadata.visibility = change.visibility.unwrap_or(metadata.visibility);
+            if submission.state == SubmissionState::Scored && metadata.visibility == Visibility::Private {
+                // Whoever rejudges it stops: nobody is to see what comes of it.
+                leases::revoke_lease(connection, &id)?;
+            }
             submissions::update_description(connection, &id, metadata)?;
             bump_board_revision(connection)?;
             Ok(submission)
@@ -121,7 +129,8 @@ pub async fn cancel_submission(
                 let allowed = "only one that has not ended can be cancelled";
                 return Err(LifecycleError::State { state: submission.state, allowed });
             }
-            if submission.state != SubmissionState::Judging {
+            let was_graded = submission.progress.graded > 0;
+            if submission.state != SubmissionState::Judging && !was_graded {
                 refund(connection, &submission, "cancelled before any score", now_ms)?;
             }
             owned(connection, Some(&owner), &id)
@@ -132,40 +141,84 @@ pub async fn cancel_submission(
     Ok(cancelled)
 }
 
-/// Takes up a failed or incomplete submission again: only what has no score is judged.
+/// Takes up a failed or incomplete submission again, or one whose rejudging is incomplete: only what has no score is
+/// judged. Where another configuration is current by now, a submission without its own scores starts anew under it.
 ///
 /// # Errors
-/// When there is none, or it is in another state.
+/// When there is none, or there is nothing to try again.
 pub async fn retry_submission(
     evaluation: &Evaluation,
     maintainer: &str,
     id: &str,
 ) -> Result<Submission, LifecycleError> {
     let (actor, id, now_ms) = (maintainer.to_owned(), id.to_owned(), evaluation.clock.now_ms());
-    let retried: Result<Submission, LifecycleError> = evaluation
+    let retried: Result<(Submission, bool), LifecycleError> = evaluation
         .store
         .write(move |connection| {
             let submission = owned(connection, None, &id)?;
-            let to = match (submission.state, submission.progress.graded) {
-                (SubmissionState::Failed, 0) => SubmissionState::Queued,
-                (SubmissionState::Failed | SubmissionState::Incomplete, _) => SubmissionState::Judging,
-                (state, _) => {
-                    let allowed = "only a `failed` or `incomplete` one can be tried again";
-                    return Err(LifecycleError::State { state, allowed });
-                }
+            let is_own = matches!(submission.state, SubmissionState::Failed | SubmissionState::Incomplete);
+            let (before, after) = if is_own {
+                (submission.state.as_str(), resume(connection, &submission, now_ms)?.as_str())
+            } else if submission.state == SubmissionState::Scored && retry_rejudgings(connection, &id)? {
+                ("incomplete", "pending")
+            } else {
+                let allowed =
+                    "only a `failed` or `incomplete` one, or an incomplete rejudging, can be tried again";
+                return Err(LifecycleError::State { state: submission.state, allowed });
             };
-            reopen_failed(connection, &submission)?;
-            submissions::update_state(connection, &id, &[submission.state], to, now_ms)?;
-            leases::revoke_lease(connection, &id)?;
+            failures::reset_calls(connection, &id)?;
             bump_board_revision(connection)?;
             let subject = (actor.as_str(), "retry_submission", id.as_str());
-            insert_audit(connection, now_ms, subject, Some(submission.state.as_str()), Some(to.as_str()))?;
-            owned(connection, None, &id)
+            insert_audit(connection, now_ms, subject, Some(before), Some(after))?;
+            Ok((owned(connection, None, &id)?, is_own))
         })
         .await;
-    let retried = retried?;
-    deliver(evaluation, retried.metadata.split, &retried.id).await;
+    let (retried, is_own) = retried?;
+    let line = if is_own { Line::of } else { Line::background };
+    deliver(evaluation, line(retried.metadata.split), &retried.id).await;
     Ok(retried)
+}
+
+/// Makes a submission that ended without scores open again; gives its new state.
+fn resume(
+    connection: &mut DbConnection,
+    submission: &Submission,
+    now_ms: i64,
+) -> Result<SubmissionState, StoreError> {
+    leases::revoke_lease(connection, &submission.id)?;
+    let current = find_current_configuration(connection)?.map(|configuration| configuration.id);
+    let to = match &submission.configuration_id {
+        Some(configuration_id) if submission.configuration_id == current => {
+            reopen_failed(connection, &submission.id, configuration_id)?;
+            let progress = Progress { failed: 0, ..submission.progress };
+            submissions::update_progress(connection, &submission.id, progress)?;
+            SubmissionState::Judging
+        }
+        _ => {
+            start_anew(connection, submission)?;
+            SubmissionState::Queued
+        }
+    };
+    submissions::update_state(connection, &submission.id, &[submission.state], to, now_ms)?;
+    Ok(to)
+}
+
+/// Makes the incomplete rejudgings of a submission pending again; false if there are none.
+fn retry_rejudgings(connection: &mut DbConnection, id: &str) -> Result<bool, StoreError> {
+    let incomplete = rejudgings::load_incomplete(connection, id)?;
+    for configuration_id in &incomplete {
+        reopen_failed(connection, id, configuration_id)?;
+        rejudgings::reopen_rejudging(connection, id, configuration_id)?;
+    }
+    Ok(!incomplete.is_empty())
+}
+
+/// Forgets what judging a submission has come to; the judgements themselves stay. It is to be graded again.
+pub(super) fn start_anew(connection: &mut DbConnection, submission: &Submission) -> Result<(), StoreError> {
+    if let Some(configuration_id) = &submission.configuration_id {
+        scores::delete_outcomes(connection, &submission.id, configuration_id)?;
+    }
+    submissions::forget_judging(connection, &submission.id)
 }
 
 /// Takes a submission off every board for good; its address says why.
@@ -195,6 +248,8 @@ pub async fn withdraw_submission(
                 let allowed = "only a `scored` one can be withdrawn; cancel one that has not ended";
                 return Err(LifecycleError::State { state: submission.state, allowed });
             }
+            // Whoever rejudges it stops.
+            leases::revoke_lease(connection, &id)?;
             submissions::withdraw_submission(connection, &id, &reason)?;
             bump_board_revision(connection)?;
             let subject = (actor.as_str(), "withdraw_submission", id.as_str());
@@ -219,9 +274,8 @@ pub(super) fn refund(
 }
 
 /// Makes answers that could not be judged pending again.
-fn reopen_failed(connection: &mut DbConnection, submission: &Submission) -> Result<(), StoreError> {
-    let Some(configuration_id) = &submission.configuration_id else { return Ok(()) };
-    let Some(mut outcomes) = scores::find_outcomes(connection, &submission.id, configuration_id)? else {
+fn reopen_failed(connection: &mut DbConnection, id: &str, configuration_id: &str) -> Result<(), StoreError> {
+    let Some(mut outcomes) = scores::find_outcomes(connection, id, configuration_id)? else {
         return Ok(());
     };
     for outcome in &mut outcomes {
@@ -229,9 +283,7 @@ fn reopen_failed(connection: &mut DbConnection, submission: &Submission) -> Resu
             *outcome = Outcome::Pending;
         }
     }
-    scores::save_outcomes(connection, &submission.id, configuration_id, &outcomes)?;
-    let progress = Progress { failed: 0, ..submission.progress };
-    submissions::update_progress(connection, &submission.id, progress)
+    scores::save_outcomes(connection, id, configuration_id, &outcomes)
 }
 
 fn owned(

@@ -11,12 +11,14 @@ pub mod judges;
 pub mod judging;
 pub mod lifecycle;
 pub mod quota;
+mod rejudging;
 pub mod standing;
 pub mod usage;
 mod verdicts;
 pub mod work;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
 use tokio::sync::Semaphore;
 
@@ -49,4 +51,6 @@ pub struct Evaluation {
     pub max_upload_bytes: u64,
     /// How many files may be read at once: each may hold a whole JSON document in memory.
     pub reading_turns: Semaphore,
+    /// The board's revision at which this process last worked out what is to be rejudged; below 0 before the first time.
+    pub settled_revision: AtomicI64,
 }

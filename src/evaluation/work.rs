@@ -5,23 +5,26 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use crate::domain::fault::WarningCode;
 use crate::domain::outcome::Outcome;
 use crate::domain::submission::{PausedFor, SubmissionState};
+use crate::queue::Line;
 use crate::scoring::columns::{ScoringError, score_columns};
 use crate::store::flags;
 use crate::store::leases::{Lease, release_lease};
 use crate::store::scores::{self, Score};
 use crate::store::submissions::{self, Progress, Submission};
-use crate::store::{StoreError, bump_board_revision};
+use crate::store::{DbConnection, StoreError, bump_board_revision};
 
 use super::Evaluation;
 use super::catalogue::GradingRelease;
 use super::grading::{count_flags, flag, grade};
-use super::holding::{claim, fenced, heartbeat};
+use super::holding::{Held, claim, fenced, fenced_under, heartbeat};
 use super::intake::{deliver, unpack};
 use super::judges::JudgesError;
 use super::judging::{SliceEnd, Work, judge_slice};
 use super::lifecycle::refund;
+use super::rejudging::{give_up, rejudge};
 
 /// Claims without any progress after which a submission is parked as `failed`.
 const MAX_ATTEMPTS: i32 = 10;
@@ -49,8 +52,8 @@ pub enum WorkError {
     Store(#[from] StoreError),
 }
 
-/// Works on the submission `id` for a slice, in the name of `owner`. Nothing happens if another process holds it or it
-/// is in a final state.
+/// Works on the submission `id` for a slice, in the name of `owner`. Nothing happens if another process holds it or there
+/// is nothing to do about it.
 ///
 /// # Errors
 /// When the work broke off; it will be taken up again.
@@ -60,24 +63,37 @@ pub async fn work(
     id: &str,
     stopping: &mut watch::Receiver<bool>,
 ) -> Result<(), WorkError> {
-    let Some((lease, submission)) = claim(evaluation, owner, id).await? else { return Ok(()) };
+    let Some(held) = claim(evaluation, owner, id).await? else { return Ok(()) };
+    let lease = held.lease.clone();
     tokio::select! {
-        done = claimed_work(evaluation, &lease, submission, stopping) => done,
+        done = held_work(evaluation, held, stopping) => done,
         never = heartbeat(evaluation, &lease) => match never {},
     }
 }
 
-async fn claimed_work(
+async fn held_work(
     evaluation: &Evaluation,
-    lease: &Lease,
-    submission: Submission,
+    held: Held,
     stopping: &mut watch::Receiver<bool>,
 ) -> Result<(), WorkError> {
-    let kind = if submission.state == SubmissionState::Judging { "judge" } else { "grade" };
-    let outcome = if lease.attempts > MAX_ATTEMPTS {
-        park(evaluation, lease, &submission).await.map(|()| "failed")
-    } else {
-        slice(evaluation, lease, submission, stopping).await
+    let Held { lease, submission, rejudged_under } = held;
+    let gives_up = lease.attempts > MAX_ATTEMPTS;
+    if gives_up {
+        let (submission, attempts) = (&submission.id, lease.attempts);
+        tracing::error!(submission, attempts, "parked: it fails again and again");
+    }
+    let (kind, outcome) = match (&rejudged_under, submission.state) {
+        (Some(id), _) if gives_up => ("rejudge", give_up(evaluation, &lease, id).await),
+        (Some(id), _) => ("rejudge", rejudge(evaluation, &lease, &submission, id, stopping).await),
+        (None, state) => {
+            let kind = if state == SubmissionState::Judging { "judge" } else { "grade" };
+            let outcome = if gives_up {
+                park(evaluation, &lease, &submission).await
+            } else {
+                slice(evaluation, &lease, submission, stopping).await
+            };
+            (kind, outcome)
+        }
     };
     let label = match &outcome {
         Ok(label) => label,
@@ -95,11 +111,7 @@ async fn slice(
     submission: Submission,
     stopping: &mut watch::Receiver<bool>,
 ) -> Result<&'static str, WorkError> {
-    let release = evaluation.catalogue.release(&evaluation.store, &submission.release_id).await?;
-    let id = submission.id.clone();
-    let blob =
-        evaluation.store.read(move |connection| submissions::load_predictions(connection, &id)).await?;
-    let answers = unpack(&blob).map_err(WorkError::Answers)?;
+    let (release, answers) = answered(evaluation, &submission).await?;
     let (submission, configuration_id, mut outcomes) = match graded(evaluation, &submission).await? {
         Some((configuration_id, outcomes)) => (submission, configuration_id, outcomes),
         None => grade_submission(evaluation, lease, submission, &release, &answers).await?,
@@ -120,7 +132,7 @@ async fn slice(
         }
         SliceEnd::Yielded => {
             put_back(evaluation, lease, None, 0).await?;
-            deliver(evaluation, submission.metadata.split, &submission.id).await;
+            deliver(evaluation, Line::of(submission.metadata.split), &submission.id).await;
             Ok("requeued")
         }
         SliceEnd::Elsewhere => {
@@ -144,15 +156,31 @@ async fn graded(
     if submission.state != SubmissionState::Judging {
         return Ok(None);
     }
+    let outcomes = stored_outcomes(evaluation, &submission.id, &configuration_id).await?;
+    Ok(outcomes.map(|outcomes| (configuration_id, outcomes)))
+}
+
+/// The release of a submission, and its answers in the release's order.
+pub(super) async fn answered(
+    evaluation: &Evaluation,
+    submission: &Submission,
+) -> Result<(Arc<GradingRelease>, Vec<Option<String>>), WorkError> {
+    let release = evaluation.catalogue.release(&evaluation.store, &submission.release_id).await?;
     let id = submission.id.clone();
-    let outcomes: Result<_, StoreError> = evaluation
-        .store
-        .read(move |connection| {
-            let outcomes = scores::find_outcomes(connection, &id, &configuration_id)?;
-            Ok(outcomes.map(|outcomes| (configuration_id, outcomes)))
-        })
-        .await;
-    Ok(outcomes?)
+    let blob =
+        evaluation.store.read(move |connection| submissions::load_predictions(connection, &id)).await?;
+    Ok((release, unpack(&blob).map_err(WorkError::Answers)?))
+}
+
+/// The outcomes so far of a submission under a configuration.
+pub(super) async fn stored_outcomes(
+    evaluation: &Evaluation,
+    submission_id: &str,
+    configuration_id: &str,
+) -> Result<Option<Vec<Outcome>>, StoreError> {
+    let (id, configuration_id) = (submission_id.to_owned(), configuration_id.to_owned());
+    let find = move |connection: &mut DbConnection| scores::find_outcomes(connection, &id, &configuration_id);
+    evaluation.store.read(find).await
 }
 
 /// Grades the multiple-choice answers; their scores stand from here on.
@@ -174,6 +202,8 @@ async fn grade_submission(
     let flags = flag(release, answers);
     count_flags(&flags, &evaluation.metrics);
     let mut warnings = submission.warnings.clone();
+    // It may have been graded before, under another configuration.
+    warnings.retain(|warning| warning.code != WarningCode::UnparsedAnswer);
     warnings.extend(graded.warning(release));
     let progress = Progress {
         graded: count(graded.graded),
@@ -183,17 +213,20 @@ async fn grade_submission(
         failed: 0,
     };
     let columns = columns(release, &graded.outcomes)?;
-    let (configuration_id, outcomes) = (configuration.id.clone(), graded.outcomes.clone());
+    let (id, outcomes) = (submission.id.clone(), graded.outcomes.clone());
     let unparsed = count(graded.unparsed);
     let stored_warnings = warnings.clone();
-    fenced(evaluation, lease, move |connection, id, now_ms| {
-        scores::save_outcomes(connection, id, &configuration_id, &outcomes)?;
-        scores::save_scores(connection, id, &configuration_id, &columns, false)?;
-        submissions::update_graded(connection, id, &configuration_id, unparsed, &stored_warnings)?;
-        flags::insert_flags(connection, id, &flags, now_ms)?;
-        submissions::update_progress(connection, id, progress)?;
+    fenced_under(evaluation, lease, &configuration.id, move |connection, configuration, now_ms| {
+        if !configuration.is_current() {
+            return Ok(false);
+        }
+        scores::save_outcomes(connection, &id, &configuration.id, &outcomes)?;
+        scores::save_scores(connection, &id, &configuration.id, &columns, false)?;
+        submissions::update_graded(connection, &id, &configuration.id, unparsed, &stored_warnings)?;
+        flags::insert_flags(connection, &id, &flags, now_ms)?;
+        submissions::update_progress(connection, &id, progress)?;
         let from = [SubmissionState::Grading];
-        submissions::update_state(connection, id, &from, SubmissionState::Judging, now_ms)
+        submissions::update_state(connection, &id, &from, SubmissionState::Judging, now_ms)
     })
     .await?;
     let submission = Submission { state: SubmissionState::Judging, progress, warnings, ..submission };
@@ -246,12 +279,11 @@ async fn put_back(
 }
 
 /// Ends a submission that fails again and again; the charge is given back.
-async fn park(evaluation: &Evaluation, lease: &Lease, submission: &Submission) -> Result<(), WorkError> {
-    tracing::error!(
-        submission = submission.id,
-        attempts = lease.attempts,
-        "parked: it fails again and again"
-    );
+async fn park(
+    evaluation: &Evaluation,
+    lease: &Lease,
+    submission: &Submission,
+) -> Result<&'static str, WorkError> {
     let (held, parked) = (lease.clone(), submission.clone());
     fenced(evaluation, lease, move |connection, id, now_ms| {
         let from = [SubmissionState::Queued, SubmissionState::Grading, SubmissionState::Judging];
@@ -262,10 +294,11 @@ async fn park(evaluation: &Evaluation, lease: &Lease, submission: &Submission) -
     })
     .await?;
     count_end(evaluation, submission, SubmissionState::Failed);
-    Ok(())
+    Ok("failed")
 }
 
-fn columns(release: &GradingRelease, outcomes: &[Outcome]) -> Result<Vec<Score>, ScoringError> {
+/// The columns that stand.
+pub(super) fn columns(release: &GradingRelease, outcomes: &[Outcome]) -> Result<Vec<Score>, ScoringError> {
     let scored = score_columns(&release.release.content_sha256, &release.facts, outcomes)?;
     let score = scored.into_iter().map(|score| Score {
         column: score.column,
@@ -284,6 +317,6 @@ pub(super) fn count_end(evaluation: &Evaluation, submission: &Submission, state:
     evaluation.metrics.submission_duration.with_label_values(&[split]).observe(took_ms as f64 / 1000.0);
 }
 
-fn count(number: usize) -> i32 {
+pub(super) fn count(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }

@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::Depth;
-use crate::domain::question::Split;
+use super::{Depth, Line};
 
-type Lines = [VecDeque<(String, i64)>; 2];
+type Lines = [VecDeque<(String, i64)>; Line::COUNT];
 
 /// A queue in memory; clones share it.
 #[derive(Clone, Default)]
 pub struct EmbeddedQueue {
-    /// Test first, then val.
+    /// In the order of [`Line`].
     lines: Arc<Mutex<Lines>>,
     pushed: Arc<Notify>,
 }
@@ -24,10 +23,10 @@ impl EmbeddedQueue {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn push(&self, split: Split, id: &str, now_ms: i64) {
+    pub(super) fn push(&self, line: Line, id: &str, now_ms: i64) {
         let mut lines = self.lines();
         if lines.iter().flatten().all(|(waiting, _)| waiting != id) {
-            lines[usize::from(split != Split::Test)].push_back((id.to_owned(), now_ms));
+            lines[line as usize].push_back((id.to_owned(), now_ms));
             self.pushed.notify_one();
         }
     }
@@ -61,14 +60,17 @@ mod tests {
     const NO_WAIT: Duration = Duration::ZERO;
 
     #[tokio::test]
-    async fn an_id_waits_once_and_test_goes_before_val() {
+    async fn an_id_waits_once_and_earlier_lines_go_first() {
         let queue = EmbeddedQueue::default();
-        queue.push(Split::Val, "v", 1);
-        queue.push(Split::Test, "t", 2);
-        queue.push(Split::Val, "v", 3);
-        assert_eq!(queue.depth(), Depth { waiting: 2, oldest_ms: Some(1) });
-        assert_eq!(queue.pop(NO_WAIT).await.as_deref(), Some("t"));
-        assert_eq!(queue.pop(NO_WAIT).await.as_deref(), Some("v"));
+        queue.push(Line::BackgroundVal, "bv", 0);
+        queue.push(Line::BackgroundTest, "bt", 1);
+        queue.push(Line::Val, "v", 1);
+        queue.push(Line::Test, "t", 2);
+        queue.push(Line::Val, "v", 3);
+        assert_eq!(queue.depth(), Depth { waiting: 4, oldest_ms: Some(0) });
+        for expected in ["t", "v", "bt", "bv"] {
+            assert_eq!(queue.pop(NO_WAIT).await.as_deref(), Some(expected));
+        }
         assert_eq!(queue.pop(NO_WAIT).await, None);
     }
 
@@ -83,7 +85,7 @@ mod tests {
             .collect();
         tokio::task::yield_now().await;
         for id in ["a", "b", "c", "d"] {
-            queue.push(Split::Test, id, 0);
+            queue.push(Line::Test, id, 0);
         }
         let mut served = Vec::new();
         for task in waiting {

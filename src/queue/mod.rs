@@ -19,6 +19,33 @@ pub enum QueueError {
     Redis(#[from] ::redis::RedisError),
 }
 
+/// The lines of the queue; whoever waits in an earlier one is served first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line {
+    /// Submissions to test.
+    Test,
+    /// Submissions to val.
+    Val,
+    /// Submissions to test that are judged under another configuration than their own.
+    BackgroundTest,
+    /// The same of val.
+    BackgroundVal,
+}
+
+impl Line {
+    const COUNT: usize = 4;
+
+    /// The line of submissions to a split that wait for their own scores.
+    pub fn of(split: Split) -> Line {
+        if split == Split::Test { Line::Test } else { Line::Val }
+    }
+
+    /// The line of submissions to a split that are rejudged.
+    pub fn background(split: Split) -> Line {
+        if split == Split::Test { Line::BackgroundTest } else { Line::BackgroundVal }
+    }
+}
+
 /// How much waits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Depth {
@@ -28,7 +55,7 @@ pub struct Depth {
     pub oldest_ms: Option<i64>,
 }
 
-/// A queue of submission ids, first in first out, test before val, each id at most once.
+/// A queue of submission ids: lines that are first in, first out. An id that is pushed again keeps its place.
 #[derive(Clone)]
 pub enum Queue {
     /// In this process.
@@ -38,17 +65,17 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// Puts a submission at the tail; does nothing if it waits already.
+    /// Puts a submission at the tail of a line; does nothing if it waits there already.
     ///
     /// # Errors
     /// When Redis cannot be reached.
-    pub async fn push(&self, split: Split, id: &str, now_ms: i64) -> Result<(), QueueError> {
+    pub async fn push(&self, line: Line, id: &str, now_ms: i64) -> Result<(), QueueError> {
         match self {
             Queue::Embedded(queue) => {
-                queue.push(split, id, now_ms);
+                queue.push(line, id, now_ms);
                 Ok(())
             }
-            Queue::Redis(queue) => queue.push(split, id, now_ms).await,
+            Queue::Redis(queue) => queue.push(line, id, now_ms).await,
         }
     }
 

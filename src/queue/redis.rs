@@ -1,4 +1,4 @@
-//! The queue in Redis: a sorted set a split, scored by the instant of the push. A sorted set holds an id once, gives
+//! The queue in Redis: a sorted set a line, scored by the instant of the push. A sorted set holds an id once, gives
 //! the oldest first, tells depth and age, and has a blocking pop: all that a queue over a ledger needs.
 
 use std::sync::Arc;
@@ -8,8 +8,7 @@ use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnecti
 use redis::{AsyncConnectionConfig, Client, RedisResult, cmd};
 use tokio::sync::Mutex;
 
-use super::{Depth, QueueError};
-use crate::domain::question::Split;
+use super::{Depth, Line, QueueError};
 
 /// A command that takes longer has failed: who pushes goes on, and the reconciler pushes again.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
@@ -27,8 +26,8 @@ pub struct RedisQueue {
     commands: ConnectionManager,
     /// Connections that wait in a blocking pop: a shared one would stall every other command.
     idle_waiters: Arc<Mutex<Vec<MultiplexedConnection>>>,
-    /// Test first, then val.
-    keys: [String; 2],
+    /// In the order of [`Line`].
+    keys: [String; Line::COUNT],
 }
 
 impl RedisQueue {
@@ -44,12 +43,13 @@ impl RedisQueue {
             .set_connection_timeout(Some(COMMAND_TIMEOUT))
             .set_response_timeout(Some(COMMAND_TIMEOUT));
         let commands = client.get_connection_manager_with_config(config).await?;
-        let keys = ["test", "val"].map(|split| format!("secchi:{installation_id}:queue:{split}"));
+        let lines = ["test", "val", "background-test", "background-val"];
+        let keys = lines.map(|line| format!("secchi:{installation_id}:queue:{line}"));
         Ok(RedisQueue { client, commands, idle_waiters: Arc::default(), keys })
     }
 
-    pub(super) async fn push(&self, split: Split, id: &str, now_ms: i64) -> Result<(), QueueError> {
-        let key = &self.keys[usize::from(split != Split::Test)];
+    pub(super) async fn push(&self, line: Line, id: &str, now_ms: i64) -> Result<(), QueueError> {
+        let key = &self.keys[line as usize];
         let mut connection = self.commands.clone();
         let _added: i64 =
             cmd("ZADD").arg(key).arg("NX").arg(now_ms).arg(id).query_async(&mut connection).await?;

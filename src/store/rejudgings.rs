@@ -124,9 +124,11 @@ pub fn end_rejudging(
     Ok(())
 }
 
-/// The configurations under which a submission's rejudging ended incomplete.
+/// The configurations, current or staged, under which a submission's rejudging ended incomplete.
 pub fn load_incomplete(connection: &mut DbConnection, submission_id: &str) -> Result<Vec<String>> {
     let found = rejudgings::table
+        .inner_join(judge_configurations::table.on(judge_configurations::id.eq(rejudgings::configuration_id)))
+        .filter(judge_configurations::state.eq_any([CURRENT, STAGED]))
         .filter(rejudgings::submission_id.eq(submission_id))
         .filter(rejudgings::state.eq(INCOMPLETE))
         .order(rejudgings::configuration_id)

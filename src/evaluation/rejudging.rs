@@ -1,0 +1,126 @@
+//! Judging what is published under another configuration than its own: under the staged one, and under the current one
+//! where an entry was published after a change. Knows nothing of how a configuration becomes staged or current.
+
+use tokio::sync::watch;
+
+use crate::domain::outcome::Outcome;
+use crate::queue::Line;
+use crate::store::configurations::{CURRENT, STAGED, load_configurations};
+use crate::store::leases::{Lease, release_lease};
+use crate::store::rejudgings;
+use crate::store::submissions::Submission;
+use crate::store::{DbConnection, StoreError, bump_board_revision, scores, standing};
+
+use super::Evaluation;
+use super::grading::grade;
+use super::holding::{fenced, fenced_under};
+use super::intake::deliver;
+use super::judging::{SliceEnd, Work, judge_slice};
+use super::work::{WorkError, answered, columns, count, stored_outcomes};
+
+/// Makes the list of rejudgings that wait agree with what is published, and under which configurations it is to stand.
+pub(super) fn settle_rejudgings(connection: &mut DbConnection, now_ms: i64) -> Result<(), StoreError> {
+    rejudgings::delete_unwanted(connection)?;
+    for configuration in load_configurations(connection)? {
+        if [CURRENT, STAGED].contains(&configuration.state.as_str()) {
+            rejudgings::insert_missing(connection, &configuration.id, now_ms)?;
+        }
+    }
+    Ok(())
+}
+
+/// Judges a scored submission under another configuration for a slice, and puts it back or ends its rejudging.
+pub(super) async fn rejudge(
+    evaluation: &Evaluation,
+    lease: &Lease,
+    submission: &Submission,
+    configuration_id: &str,
+    stopping: &mut watch::Receiver<bool>,
+) -> Result<&'static str, WorkError> {
+    let (release, answers) = answered(evaluation, submission).await?;
+    let mut outcomes = match stored_outcomes(evaluation, &submission.id, configuration_id).await? {
+        Some(outcomes) => outcomes,
+        None => grade(&release, &answers).outcomes,
+    };
+    let work = Work {
+        submission,
+        release: release.clone(),
+        answers: &answers,
+        configuration_id,
+        lease,
+        is_rejudging: true,
+    };
+    match judge_slice(evaluation, &work, &mut outcomes, stopping).await? {
+        SliceEnd::Complete => finish(evaluation, &work, outcomes).await,
+        SliceEnd::Yielded => {
+            put_back(evaluation, lease, configuration_id, 0).await?;
+            deliver(evaluation, Line::background(submission.metadata.split), &submission.id).await;
+            Ok("requeued")
+        }
+        // The reconciler delivers it in a while.
+        SliceEnd::Elsewhere => put_back(evaluation, lease, configuration_id, 0).await,
+        SliceEnd::Paused { rest_ms, .. } => put_back(evaluation, lease, configuration_id, rest_ms).await,
+    }
+}
+
+/// Stores the scores of a submission whose answers are all judged or have failed.
+async fn finish(
+    evaluation: &Evaluation,
+    work: &Work<'_>,
+    outcomes: Vec<Outcome>,
+) -> Result<&'static str, WorkError> {
+    let failed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Failed(_))).count();
+    let failed = (failed > 0).then(|| count(failed));
+    let (scored, release) = (outcomes.clone(), work.release.clone());
+    let columns = tokio::task::spawn_blocking(move || columns(&release, &scored)).await??;
+    let (id, held) = (work.submission.id.clone(), work.lease.clone());
+    fenced_under(evaluation, work.lease, work.configuration_id, move |connection, configuration, now_ms| {
+        let complete = failed.is_none();
+        scores::save_outcomes(connection, &id, &configuration.id, &outcomes)?;
+        scores::save_scores(connection, &id, &configuration.id, &columns, complete)?;
+        rejudgings::end_rejudging(connection, &id, &configuration.id, failed, now_ms)?;
+        if complete && configuration.is_current() {
+            standing::update_configuration(connection, &id, &configuration.id)?;
+        }
+        release_lease(connection, &held)?;
+        if complete && configuration.has_board() {
+            bump_board_revision(connection)?;
+        }
+        Ok(true)
+    })
+    .await?;
+    Ok("done")
+}
+
+/// Gives a submission back, to be taken up again after a rest.
+async fn put_back(
+    evaluation: &Evaluation,
+    lease: &Lease,
+    configuration_id: &str,
+    rest_ms: i64,
+) -> Result<&'static str, WorkError> {
+    let (held, configuration_id) = (lease.clone(), configuration_id.to_owned());
+    fenced(evaluation, lease, move |connection, id, now_ms| {
+        rejudgings::pause_rejudging(connection, id, &configuration_id, now_ms + rest_ms)?;
+        release_lease(connection, &held)?;
+        Ok(true)
+    })
+    .await?;
+    Ok("requeued")
+}
+
+/// Ends a rejudging that breaks off again and again; a maintainer may have it tried once more.
+pub(super) async fn give_up(
+    evaluation: &Evaluation,
+    lease: &Lease,
+    configuration_id: &str,
+) -> Result<&'static str, WorkError> {
+    let (held, configuration_id) = (lease.clone(), configuration_id.to_owned());
+    fenced(evaluation, lease, move |connection, id, now_ms| {
+        rejudgings::end_rejudging(connection, id, &configuration_id, Some(0), now_ms)?;
+        release_lease(connection, &held)?;
+        Ok(true)
+    })
+    .await?;
+    Ok("failed")
+}
