@@ -6,7 +6,7 @@ use secchi::domain::column::Column;
 use secchi::domain::question::Split;
 use secchi::domain::submission::{Access, Feedback, Metadata, SubmissionState, Visibility};
 use secchi::domain::team::Role;
-use secchi::evaluation::board_query::{BoardQuery, Sort};
+use secchi::evaluation::board_query::{BoardQuery, BoardQueryError, Sort};
 use secchi::evaluation::standing::leaderboard;
 use secchi::store::configurations::{CURRENT, ConfigurationRow, insert_configuration};
 use secchi::store::scores::{Score, save_scores};
@@ -18,7 +18,8 @@ use crate::scaled::Scaled;
 const CONFIGURATION: &str = "bench";
 
 /// The board that everyone sees first.
-pub const QUERY: BoardQuery = BoardQuery { split: Split::Test, sort: Sort::DEFAULT, group: None, all: true };
+pub const QUERY: BoardQuery =
+    BoardQuery { split: Split::Test, sort: Sort::DEFAULT, group: None, all: true, judge: None };
 
 /// A ledger with so many published entries.
 pub async fn ledger_of(entries: usize, scaled: &Scaled, folder: &std::path::Path) -> Store {
@@ -91,7 +92,7 @@ fn insert_entry(
 
 /// Builds the board from the ledger and writes it as JSON; gives its size.
 pub async fn rebuild(store: &Store) -> usize {
-    let built: Result<usize, StoreError> = store
+    let built: Result<usize, BoardQueryError> = store
         .read(|connection| {
             let board = leaderboard(connection, &QUERY)?;
             Ok(serde_json::to_vec(&board).unwrap().len())

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use crate::domain::column::Column;
 use crate::domain::question::Split;
 use crate::domain::submission::Group;
+use crate::store::StoreError;
 
 /// By which column rows are sorted, and which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,7 +34,7 @@ impl std::fmt::Display for Sort {
 }
 
 /// Which rows a board shows, and in what order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BoardQuery {
     /// The split.
     pub split: Split,
@@ -43,14 +44,31 @@ pub struct BoardQuery {
     pub group: Option<Group>,
     /// All of a team's submissions of a model instead of the newest.
     pub all: bool,
+    /// The judge configuration with this id instead of the current one.
+    pub judge: Option<String>,
+}
+
+impl BoardQuery {
+    /// The board of a split that is shown unless more is said.
+    pub const fn of(split: Split) -> BoardQuery {
+        BoardQuery { split, sort: Sort::DEFAULT, group: None, all: false, judge: None }
+    }
 }
 
 /// Why a board cannot be shown.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum BoardQueryError {
     /// The sorted column is none.
     #[error("`sort` is `{0}`; give one of {columns}, `-` in front for descending", columns = column_ids())]
     UnknownColumn(String),
+    /// There is no board under the judge configuration.
+    #[error("there is no board under `judge` = `{asked}`; there are boards under {}", known.join(", "))]
+    UnknownJudge {
+        /// What was given.
+        asked: String,
+        /// The ids of the configurations that are current or were so once.
+        known: Vec<String>,
+    },
     /// Another parameter has a value that it cannot have.
     #[error("`{name}` is `{value}`; give {allowed}")]
     Parameter {
@@ -61,6 +79,9 @@ pub enum BoardQueryError {
         /// What may be given.
         allowed: &'static str,
     },
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// The parameters of a board, as they stand in an address.
@@ -78,6 +99,8 @@ pub struct BoardParameters {
     pub format: Option<String>,
     /// 1 for all submissions of a team's model instead of the newest.
     pub all: Option<String>,
+    /// The id of a judge configuration that was current once; the current one unless said.
+    pub judge: Option<String>,
 }
 
 impl BoardParameters {
@@ -112,7 +135,7 @@ impl BoardParameters {
             Some("1") => true,
             Some(other) => return Err(wrong("all", other, "0 or 1")),
         };
-        Ok(BoardQuery { split, sort, group, all })
+        Ok(BoardQuery { split, sort, group, all, judge: self.judge.clone() })
     }
 }
 

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-use crate::store::{Store, StoreError, load_board_revision};
+use crate::store::{Store, load_board_revision};
 
-use super::board_query::BoardQuery;
+use super::board_query::{BoardQuery, BoardQueryError};
 use super::standing::{Leaderboard, leaderboard};
 
 /// For how long the revision that was read last is taken for the present one, unless this process has written since.
@@ -88,23 +88,25 @@ impl Boards {
     /// The board for `query`, built anew if something changed, and written by `render`.
     ///
     /// # Errors
-    /// When the database fails.
+    /// When there is no such board or the database fails.
     pub async fn rendered(
         &self,
         store: &Store,
         query: BoardQuery,
         format: BoardFormat,
         render: fn(&Leaderboard) -> Vec<u8>,
-    ) -> Result<Rendered, StoreError> {
-        if let Some(rendered) = self.kept().fresh(store, &(query, format)) {
+    ) -> Result<Rendered, BoardQueryError> {
+        let parameters = (query, format);
+        if let Some(rendered) = self.kept().fresh(store, &parameters) {
             return Ok(rendered);
         }
         let asked = (Instant::now(), store.writes());
         let revision = store.read(load_board_revision).await?;
-        if let Some(rendered) = self.kept().at(revision, asked).rendered.get(&(query, format)) {
+        if let Some(rendered) = self.kept().at(revision, asked).rendered.get(&parameters) {
             return Ok(rendered.clone());
         }
-        let body: Result<Vec<u8>, StoreError> =
+        let query = parameters.0.clone();
+        let body: Result<Vec<u8>, BoardQueryError> =
             store.snapshot(move |connection| Ok(render(&leaderboard(connection, &query)?))).await;
         let body = body?;
         let etag = format!("W/\"{}\"", hex::encode(&Sha256::digest(&body)[..16]));
@@ -115,7 +117,7 @@ impl Boards {
             if kept.rendered.len() >= MAX_KEPT {
                 kept.rendered.clear();
             }
-            kept.rendered.insert((query, format), rendered.clone());
+            kept.rendered.insert(parameters, rendered.clone());
         }
         Ok(rendered)
     }

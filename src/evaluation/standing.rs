@@ -1,5 +1,4 @@
-//! The leaderboard: scored and published submissions of the active release under the current judge configuration, in
-//! order. Knows nothing of pages and formats.
+//! The leaderboard: scored and published submissions of the active release under one judge configuration, in order. Knows nothing of pages and formats.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,13 +10,13 @@ use crate::domain::question::Split;
 use crate::domain::submission::{Group, Visibility};
 use crate::judge::Kind;
 use crate::scoring::ranking::{self, Direction};
-use crate::store::configurations::{ConfigurationRow, find_current_configuration};
+use crate::store::DbConnection;
+use crate::store::configurations::{ConfigurationRow, find_current_configuration, load_configurations};
 use crate::store::releases::{Release, find_active_release};
 use crate::store::scores::Score;
 use crate::store::standing::{StandingRow, load_scored_times, load_standing};
-use crate::store::{DbConnection, StoreError};
 
-use super::board_query::{BoardQuery, Sort};
+use super::board_query::{BoardQuery, BoardQueryError, Sort};
 
 /// A column of the leaderboard.
 #[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
@@ -41,11 +40,16 @@ pub struct JudgeHead {
     pub model: String,
     /// `offline` for the built-in judge, which is no LLM; `llm` otherwise.
     pub kind: String,
+    /// When it ceased to be current; absent while it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retired_at: Option<String>,
 }
 
 impl From<ConfigurationRow> for JudgeHead {
     fn from(row: ConfigurationRow) -> JudgeHead {
-        JudgeHead { configuration: row.id, model: row.model, kind: row.kind }
+        let retired_at_ms = row.retired_at_ms.filter(|_| !row.is_current());
+        let retired_at = retired_at_ms.map(instant::rfc3339);
+        JudgeHead { configuration: row.id, model: row.model, kind: row.kind, retired_at }
     }
 }
 
@@ -139,6 +143,9 @@ pub struct Leaderboard {
     pub release: Option<String>,
     /// The judge behind the open-ended columns.
     pub judge: Option<JudgeHead>,
+    /// Whether that judge was asked for by its id.
+    #[serde(skip)]
+    pub is_judge_asked: bool,
     /// The column that the rows are sorted by, `-` in front for descending.
     pub sort: String,
     /// The columns, in order.
@@ -152,15 +159,21 @@ pub struct Leaderboard {
 /// The leaderboard as it stands in the database.
 ///
 /// # Errors
-/// When the database fails.
-pub fn leaderboard(connection: &mut DbConnection, query: &BoardQuery) -> Result<Leaderboard, StoreError> {
+/// When there is none under the judge that is asked for, or the database fails.
+pub fn leaderboard(
+    connection: &mut DbConnection,
+    query: &BoardQuery,
+) -> Result<Leaderboard, BoardQueryError> {
     let release: Option<Release> = find_active_release(connection, query.split)?;
-    let judge = find_current_configuration(connection)?;
+    let judge = match &query.judge {
+        None => find_current_configuration(connection)?,
+        Some(id) => Some(find_judge(connection, id)?),
+    };
     let rows = match (&release, &judge) {
         (Some(release), Some(judge)) => {
             let standing = load_standing(connection, &release.id, &judge.id)?;
             let attempts = attempts(load_scored_times(connection, query.split)?);
-            published(standing, query).into_iter().map(|row| shown(row, &attempts)).collect()
+            shown_rows(standing, query).into_iter().map(|row| shown(row, &attempts)).collect()
         }
         _ => Vec::new(),
     };
@@ -169,11 +182,25 @@ pub fn leaderboard(connection: &mut DbConnection, query: &BoardQuery) -> Result<
         split: query.split,
         release: release.map(|release| release.name),
         judge: judge.map(JudgeHead::from),
+        is_judge_asked: query.judge.is_some(),
         sort: query.sort.to_string(),
         columns: Column::ALL.iter().map(|column| column_head(*column)).collect(),
         rows: ordered(rows, query.sort),
         groups,
     })
+}
+
+/// The configuration with this id, if there is a board under it.
+fn find_judge(connection: &mut DbConnection, id: &str) -> Result<ConfigurationRow, BoardQueryError> {
+    let with_board: Vec<_> =
+        load_configurations(connection)?.into_iter().filter(ConfigurationRow::has_board).collect();
+    match with_board.iter().find(|row| row.id == id) {
+        Some(row) => Ok(row.clone()),
+        None => {
+            let known = with_board.into_iter().map(|row| format!("`{}`", row.id)).collect();
+            Err(BoardQueryError::UnknownJudge { asked: id.to_owned(), known })
+        }
+    }
 }
 
 /// A column with its words.
@@ -182,7 +209,7 @@ pub fn column_head(column: Column) -> ColumnHead {
 }
 
 /// The rows that a query shows: of each team and model the newest, unless all are asked for.
-fn published(standing: Vec<StandingRow>, query: &BoardQuery) -> Vec<StandingRow> {
+pub(super) fn shown_rows(standing: Vec<StandingRow>, query: &BoardQuery) -> Vec<StandingRow> {
     let mut seen = HashSet::new();
     let mut rows: Vec<StandingRow> = standing
         .into_iter()

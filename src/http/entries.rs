@@ -12,6 +12,7 @@ use crate::domain::instant;
 use crate::domain::question::Split;
 use crate::domain::submission::{Access, Group, SubmissionState, Visibility};
 use crate::evaluation::standing::{JudgeHead, ScoreCell, ScoreCells, score_cells};
+use crate::store::configurations::find_current_configuration;
 use crate::store::releases::load_release;
 use crate::store::scores::load_scores;
 use crate::store::submissions::{self, Submission};
@@ -30,7 +31,7 @@ pub struct Entry {
     release: String,
     /// SHA-256 of the release's content, in hex.
     release_sha256: String,
-    /// Whether it is on the present board: its release is active.
+    /// Whether it is on the present board: its release is active, and its scores are those of the current judge.
     current: bool,
     /// The model's name.
     model_name: String,
@@ -103,6 +104,7 @@ fn load_entry(connection: &mut DbConnection, id: &str) -> Result<Option<Result<E
 fn entry(connection: &mut DbConnection, submission: Submission) -> Result<Entry, StoreError> {
     let release = load_release(connection, &submission.release_id)?;
     let judge = judge_head(connection, submission.configuration_id.as_deref())?;
+    let current_judge = find_current_configuration(connection)?.map(|row| row.id);
     let scores = match &judge {
         Some(judge) => load_scores(connection, &submission.id, &judge.configuration)?,
         None => Vec::new(),
@@ -116,7 +118,7 @@ fn entry(connection: &mut DbConnection, submission: Submission) -> Result<Entry,
         split: metadata.split,
         release: release.name,
         release_sha256: release.content_sha256,
-        current: release.active,
+        current: release.active && submission.configuration_id == current_judge,
         group: Group::of(metadata.access, metadata.parameters_b),
         model_name: metadata.model_name,
         backbone: metadata.backbone,

@@ -13,7 +13,7 @@ use crate::evaluation::standing::Leaderboard;
 /// The leaderboard of a split
 ///
 /// Rows are the newest published submission of each team and model, scored on the active release under the current
-/// judge configuration.
+/// judge configuration, or under the one that `judge` names.
 #[utoipa::path(
     tag = "board",
     params(BoardParameters),
@@ -21,6 +21,7 @@ use crate::evaluation::standing::Leaderboard;
         (status = 200, description = "The board", content((Leaderboard = "application/json"), (String = "text/csv"))),
         (status = 304, description = "The board that `If-None-Match` names still stands"),
         (status = 400, description = "A parameter is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "`judge` was never current; the detail names those that were", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/leaderboard")]
@@ -75,7 +76,11 @@ impl From<BoardQueryError> for Problem {
             BoardQueryError::UnknownColumn(_) => {
                 Problem::new(StatusCode::BAD_REQUEST, "unknown_column", error.to_string())
             }
+            BoardQueryError::UnknownJudge { .. } => {
+                Problem::new(StatusCode::NOT_FOUND, "unknown_judge", error.to_string())
+            }
             BoardQueryError::Parameter { .. } => Problem::parameter(error.to_string()),
+            BoardQueryError::Store(error) => error.into(),
         }
     }
 }

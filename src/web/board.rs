@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, html};
 use crate::domain::column::{CaptionDimension, Column, Unit};
 use crate::domain::question::Split;
 use crate::domain::submission::Group;
-use crate::evaluation::standing::{GroupAverages, Leaderboard, Row, ScoreCell};
+use crate::evaluation::standing::{GroupAverages, JudgeHead, Leaderboard, Row, ScoreCell};
 use crate::scoring::decimals::to_decimals;
 
 /// The columns of the first table: questions.
@@ -36,6 +36,7 @@ pub fn page(board: &Leaderboard) -> Vec<u8> {
     let offline = board.judge.as_ref().is_some_and(|judge| judge.is_offline());
     let body = html! {
         (header(board))
+        @if let Some(judge) = asked_judge(board) { (judge_notice(board, judge)) }
         @if offline {
             p.notice role="note" {
                 strong { "Offline judge. " }
@@ -56,6 +57,31 @@ pub fn page(board: &Leaderboard) -> Vec<u8> {
         (notes(board))
     };
     document(&title(board), body).into_string().into_bytes()
+}
+
+/// The judge, if it was asked for by its id.
+fn asked_judge(board: &Leaderboard) -> Option<&JudgeHead> {
+    board.judge.as_ref().filter(|_| board.is_judge_asked)
+}
+
+fn judge_notice(board: &Leaderboard, judge: &JudgeHead) -> Markup {
+    html! {
+        p.notice role="note" {
+            "This is the board under judge configuration " code { (judge.configuration) } " (" (judge.model) "), "
+            @match &judge.retired_at {
+                Some(retired_at) => { "retired " time datetime=(retired_at) { (retired_at) } ". " }
+                None => "which is the current one. "
+            }
+            a href={ "/?split=" (board.split) } { "To the current board" }
+        }
+    }
+}
+
+/// The address of a board beside this one: of the same judge, if it was asked for.
+fn address(board: &Leaderboard, split: Split, sort: Option<&str>) -> String {
+    let sort = sort.map(|sort| format!("&sort={sort}")).unwrap_or_default();
+    let judge = asked_judge(board).map(|judge| format!("&judge={}", judge.configuration));
+    format!("/?split={split}{sort}{}", judge.unwrap_or_default())
 }
 
 /// A page that only says something.
@@ -106,7 +132,7 @@ fn header(board: &Leaderboard) -> Markup {
             }
             nav aria-label="Splits" {
                 @for split in [Split::Test, Split::Val] {
-                    a href={ "/?split=" (split) } aria-current=[(split == board.split).then_some("page")] { (split) }
+                    a href=(address(board, split, None)) aria-current=[(split == board.split).then_some("page")] { (split) }
                 }
             }
         }
@@ -146,7 +172,7 @@ fn column_header(board: &Leaderboard, column: Column, offline: bool) -> Markup {
     let judged = column.unit() == Unit::Points;
     html! {
         th.number scope="col" aria-sort=[order] title=(column.label()) {
-            a href={ "/?split=" (board.split) "&sort=" (target) } {
+            a href=(address(board, board.split, Some(&target))) {
                 (column)
                 @match order { Some("descending") => " ▼", Some(_) => " ▲", None => "" }
             }

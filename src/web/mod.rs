@@ -8,10 +8,13 @@ use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, guard, web};
 
 use crate::evaluation::Evaluation;
-use crate::evaluation::board_query::BoardParameters;
+use crate::evaluation::board_query::{BoardParameters, BoardQueryError};
 use crate::evaluation::boards::{BoardFormat, Boards};
 
 const STYLE: &str = include_str!("assets/style.css");
+
+/// The title of a page instead of a board that is asked for wrongly.
+const NO_BOARD: &str = "This board does not exist";
 
 /// What the pages share.
 pub struct Pages {
@@ -43,7 +46,7 @@ async fn find_board(
     let query = match parameters.query() {
         Ok(query) => query,
         Err(error) => {
-            return message(HttpResponse::BadRequest(), "This board does not exist", &error.to_string());
+            return message(HttpResponse::BadRequest(), NO_BOARD, &error.to_string());
         }
     };
     let store = &pages.evaluation.store;
@@ -59,6 +62,9 @@ async fn find_board(
                 return response.finish();
             }
             response.content_type("text/html; charset=utf-8").body(rendered.body)
+        }
+        Err(error @ BoardQueryError::UnknownJudge { .. }) => {
+            message(HttpResponse::NotFound(), NO_BOARD, &error.to_string())
         }
         Err(error) => {
             tracing::error!(%error, "the board could not be built");
