@@ -1,4 +1,4 @@
-//! `secchi judge`: trying the configured judge.
+//! `secchi judge`: trying the configured judge. What changes the judge configuration stands in `staging.rs`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,11 +18,16 @@ use crate::store::Store;
 use crate::store::configurations::ConfigurationRow;
 use crate::telemetry::Metrics;
 
-/// Try the judge, and see what it costs
+use super::staging::{self, ActivateArgs, ListArgs, StageArgs};
+
+/// Try the judge, see what it costs, and change it
 #[derive(Debug, Subcommand)]
 pub enum JudgeCommand {
     Check(CheckArgs),
     Usage(UsageArgs),
+    Stage(StageArgs),
+    Activate(ActivateArgs),
+    List(ListArgs),
 }
 
 /// Make one real call per rubric to the configured judge and say what came back
@@ -43,11 +48,14 @@ pub struct CheckArgs {
 /// Runs a command on the judge.
 ///
 /// # Errors
-/// When the judge cannot be asked or gives no valid score.
+/// When the judge cannot be asked or gives no valid score, or a configuration cannot be changed.
 pub async fn run(command: JudgeCommand) -> anyhow::Result<()> {
     match command {
         JudgeCommand::Check(arguments) => check(arguments).await,
         JudgeCommand::Usage(arguments) => judge_usage::usage(arguments).await,
+        JudgeCommand::Stage(arguments) => staging::stage(arguments).await,
+        JudgeCommand::Activate(arguments) => staging::activate(arguments).await,
+        JudgeCommand::List(arguments) => staging::list(arguments).await,
     }
 }
 
@@ -138,7 +146,8 @@ fn standing(
             Ok(format!("configuration {configuration} is in force"))
         }
         Ok(current) => Ok(format!(
-            "configuration {configuration} is NOT in force: everything is judged under {} (`{}`), which the database keeps",
+            "configuration {configuration} is NOT in force: everything is judged under {} (`{}`); \
+             `secchi judge stage` prepares the change",
             current.id, current.model
         )),
         Err(JudgesError::NoneCurrent) => Ok(format!(

@@ -14,6 +14,8 @@ mod report;
 #[cfg(feature = "server")]
 mod serve;
 #[cfg(feature = "server")]
+mod staging;
+#[cfg(feature = "server")]
 mod team;
 
 use std::ffi::OsString;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::column::Column;
 use crate::domain::question::{QuestionType, Rubric, Split};
+use crate::judge::Item;
 use crate::predictions::QuestionIndex;
 use crate::scoring::choice::OptionSet;
 use crate::scoring::columns::QuestionFacts;
@@ -163,6 +164,15 @@ impl GradingRelease {
             prepared.gradings.push(grading(question)?);
         }
         Ok(prepared)
+    }
+
+    /// The normalised answer to the question at `place` as a judge is asked about it; none where no judge is.
+    pub fn item<'a>(&'a self, place: usize, answer: &'a str) -> Option<Item<'a>> {
+        let Grading::Judged { rubric, question, reference, evidence } = self.gradings.get(place)? else {
+            return None;
+        };
+        let question_id = self.question_ids.get(place)?;
+        Some(Item { question_id, rubric: *rubric, question, reference, evidence, answer })
     }
 
     /// How many questions a judge scores.

@@ -11,7 +11,7 @@ use crate::judge::{
     PromptError, Prompts, Usage, build,
 };
 use crate::limiter::Gate;
-use crate::store::configurations::{self, CURRENT, ConfigurationRow};
+use crate::store::configurations::{self, CURRENT, ConfigurationRow, STAGED};
 use crate::store::submissions::wake_paused;
 use crate::store::{Store, StoreError, load_judge_checked, note_judge_checked};
 use crate::telemetry::Metrics;
@@ -200,17 +200,8 @@ impl Judges {
     /// # Errors
     /// When the database fails.
     pub async fn establish(&self, store: &Store, now_ms: i64) -> Result<(), JudgesError> {
-        let wanted = self.wanted();
-        let row = ConfigurationRow {
-            id: wanted.id(),
-            kind: wanted.kind.as_str().to_owned(),
-            model: wanted.model.clone(),
-            text: serde_json::to_string(&wanted).map_err(|_| JudgesError::Text(wanted.id()))?,
-            state: CURRENT.to_owned(),
-            created_at_ms: now_ms,
-            retired_at_ms: None,
-        };
-        let settings_id = row.id.clone();
+        let row = ConfigurationRow { state: CURRENT.to_owned(), ..self.wanted_row(now_ms)? };
+        let (settings_id, settings_model) = (row.id.clone(), row.model.clone());
         let inserted: Result<(), StoreError> = store
             .write(move |connection| match configurations::find_current_configuration(connection)? {
                 Some(_) => Ok(()),
@@ -236,8 +227,9 @@ impl Judges {
                 current = current.id,
                 current_model = current.model,
                 settings = settings_id,
-                settings_model = wanted.model,
-                "the judge settings differ from the current judge configuration, which stays in force"
+                settings_model,
+                "the judge settings differ from the current judge configuration, which stays in force; \
+                 `secchi judge stage` prepares the change"
             );
         }
         Ok(())
@@ -249,6 +241,23 @@ impl Judges {
             Source::Settings { wanted, .. } => (**wanted).clone(),
             Source::Given(_) => Configuration::offline(FenceSecret::random()),
         }
+    }
+
+    /// The configuration that the settings describe, as it would be staged.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn wanted_row(&self, now_ms: i64) -> Result<ConfigurationRow, JudgesError> {
+        let wanted = self.wanted();
+        Ok(ConfigurationRow {
+            id: wanted.id(),
+            kind: wanted.kind.as_str().to_owned(),
+            text: serde_json::to_string(&wanted).map_err(|_| JudgesError::Text(wanted.id()))?,
+            model: wanted.model,
+            state: STAGED.to_owned(),
+            created_at_ms: now_ms,
+            retired_at_ms: None,
+        })
     }
 
     /// The judge that the settings describe, current or not.

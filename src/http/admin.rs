@@ -32,9 +32,9 @@ pub async fn list_submissions(
     Ok(web::Json(submissions_page(&state, None, &page).await?))
 }
 
-/// Takes up a failed or incomplete submission again
+/// Takes up a failed or incomplete submission again, or one whose rejudging is incomplete
 ///
-/// Only answers without a score are judged.
+/// Only answers without a score are judged; all of them where another judge configuration is current by now.
 #[utoipa::path(
     tag = "administration",
     security(("bearer" = [])),
@@ -44,7 +44,7 @@ pub async fn list_submissions(
         (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "It is neither failed nor incomplete", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "There is nothing to try again", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[post("/api/v1/admin/submissions/{id}/retry")]

@@ -7,6 +7,7 @@ mod admin_usage;
 mod answers;
 mod auth;
 mod benchmark;
+mod configurations;
 mod csv;
 mod door;
 mod entries;
@@ -78,5 +79,6 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(admin::withdraw_submission)
         .service(admin_flags::list_flags)
         .service(admin_usage::find_judge_usage)
+        .service(configurations::list_judge_configurations)
         .service(openapi::find_document);
 }

@@ -10,7 +10,7 @@ use crate::program::{Ended, run, run_on, secchi as program};
 use crate::support::{Ground, Options, Secchi, metadata, sample};
 
 /// Commands whose help shows how they are used.
-const WITH_EXAMPLE: [&str; 5] = ["serve", "worker", "dataset import", "team create", "submit"];
+const WITH_EXAMPLE: [&str; 6] = ["serve", "worker", "dataset import", "team create", "judge stage", "submit"];
 
 /// Every command, as words, found by reading the help.
 pub fn commands(folder: &Path) -> Vec<Vec<String>> {
@@ -65,6 +65,9 @@ fn every_command_explains_itself() {
         "team rotate-key",
         "judge check",
         "judge usage",
+        "judge stage",
+        "judge activate",
+        "judge list",
     ];
     assert_eq!(names, expected);
     for (command, name) in commands.iter().zip(&names) {

@@ -35,7 +35,7 @@ enum On {
 }
 
 /// Who may ask for what, on which object, and the status of what is granted. A new operation needs a row.
-const TABLE: [(&str, Who, On, u16); 22] = [
+const TABLE: [(&str, Who, On, u16); 23] = [
     ("check_health", Who::All, On::Nothing, 200),
     ("check_readiness", Who::All, On::Nothing, 200),
     ("find_document", Who::All, On::Nothing, 200),
@@ -58,6 +58,7 @@ const TABLE: [(&str, Who, On, u16); 22] = [
     ("find_judge_usage", Who::Maintainer, On::Nothing, 200),
     ("retry_submission", Who::Maintainer, On::Incomplete, 202),
     ("withdraw_any_submission", Who::Maintainer, On::Scored, 200),
+    ("list_judge_configurations", Who::Maintainer, On::Nothing, 200),
 ];
 
 /// What a caller who is none of those gets: 401 for nobody, else 404 or 403; none where the caller may.

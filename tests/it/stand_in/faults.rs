@@ -121,9 +121,10 @@ impl Answer {
 /// One call as the stand-in understands it.
 pub struct Call {
     model: Value,
-    /// The user message without the codes of its fence, which differ from one database to the next.
+    /// The model that is asked, and the user message without the codes of its fence, which differ from one database to
+    /// the next.
     pub message: String,
-    /// The criteria with their scores, which follow from the message.
+    /// The criteria with their scores, which follow from both.
     scores: Vec<(String, u8)>,
     /// Whether each score comes with an explanation.
     is_explained: bool,
@@ -132,7 +133,8 @@ pub struct Call {
 impl Call {
     pub fn read(request: &Value) -> Call {
         let user = request["messages"][1]["content"].as_str().unwrap_or_default();
-        let message = without_fence(user);
+        let model = request["model"].as_str().unwrap_or_default();
+        let message = format!("{model}|{}", without_fence(user));
         let criteria = request["response_format"]["json_schema"]["schema"]["properties"].as_object();
         let is_explained =
             criteria.into_iter().flatten().any(|(_, schema)| !schema["properties"]["score"].is_null());

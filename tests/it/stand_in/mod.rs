@@ -1,4 +1,4 @@
-//! A judge behind HTTP for tests: OpenAI-compatible, with scores that follow from the message alone. It counts what it
+//! A judge behind HTTP for tests: OpenAI-compatible, with scores that follow from model and message alone. It counts what it
 //! is asked, can be slow, has limits, and commits faults by plan. Knows nothing of bytes on the wire.
 
 mod faults;
@@ -136,8 +136,13 @@ impl StandIn {
 
     /// Flags that make a server ask here, so many calls at once.
     pub fn flags(&self, max_concurrency: usize) -> Vec<String> {
+        self.flags_of("stand-in", max_concurrency)
+    }
+
+    /// Flags that make a server ask this model here.
+    pub fn flags_of(&self, model: &str, max_concurrency: usize) -> Vec<String> {
         let concurrency = max_concurrency.to_string();
-        ["--judge-base-url", &self.base_url, "--judge-model", "stand-in"]
+        ["--judge-base-url", &self.base_url, "--judge-model", model]
             .into_iter()
             .chain(["--judge-max-concurrency", &concurrency])
             .map(str::to_owned)
@@ -168,6 +173,12 @@ impl StandIn {
     /// Calls that came so far.
     pub fn calls(&self) -> usize {
         self.book().calls.values().sum()
+    }
+
+    /// Calls for a model that came so far.
+    pub fn calls_of(&self, model: &str) -> usize {
+        let prefix = format!("{model}|");
+        self.book().calls.iter().filter(|(message, _)| message.starts_with(&prefix)).map(|(_, count)| count).sum()
     }
 
     /// Calls beyond the first of each message.

@@ -1,0 +1,283 @@
+//! `secchi judge stage`, `activate` and `list`: from one judge configuration to another, and back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use crate::clock::Clock;
+use crate::config::{JudgeSettings, StoreSettings};
+use crate::evaluation::catalogue::Catalogue;
+use crate::evaluation::judges::{Judges, is_offline};
+use crate::evaluation::staging::{self, ConfigurationView, configurations, find_candidate};
+use crate::evaluation::staging_cost::{Basis, StagingCost, staging_cost};
+use crate::evaluation::staging_moves::{Move, rank_moves};
+use crate::scoring::decimals::to_decimals;
+use crate::store::configurations::{CURRENT, ConfigurationRow, STAGED, find_current_configuration};
+use crate::store::{Store, StoreError};
+use crate::telemetry::Metrics;
+
+use super::report::table;
+
+/// How often a watched rejudging is looked at.
+const WATCH_EVERY: Duration = Duration::from_secs(1);
+
+/// Judge all that is published under another configuration too, so that it can become current
+///
+/// The configuration is the one that the settings describe, or a stored one. First says what it costs. Any running server
+/// or worker then judges in the background, while the board stays as it is. The same command again changes nothing and
+/// says how far it is and which ranks would move.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  secchi judge stage --judge-model gpt-6 --dry-run\n  secchi judge stage --judge-model gpt-6 --watch"
+)]
+pub struct StageArgs {
+    /// A stored configuration instead of the one that the settings describe
+    #[arg(long, value_name = "ID")]
+    configuration: Option<String>,
+    /// Say what it costs and change nothing
+    #[arg(long, conflicts_with = "watch")]
+    dry_run: bool,
+    /// Wait until everything is judged
+    #[arg(long)]
+    watch: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreSettings,
+    #[command(flatten)]
+    judge: JudgeSettings,
+}
+
+/// Make a configuration current, in one step and without a call to the judge
+///
+/// Refused while a published entry has no complete scores under it. A retired configuration can be made current again.
+#[derive(Debug, Args)]
+pub struct ActivateArgs {
+    /// The configuration [default: the staged one]
+    #[arg(value_name = "ID")]
+    configuration: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreSettings,
+}
+
+/// List the judge configurations and how far each has come with what is published
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreSettings,
+}
+
+/// Stages a configuration, or says how far the staged one is.
+///
+/// # Errors
+/// When there is no such configuration or the database refuses.
+pub async fn stage(arguments: StageArgs) -> anyhow::Result<()> {
+    let store = Store::open(&arguments.store.database_url).await?;
+    let judges = Judges::new(&arguments.judge, Arc::new(Metrics::new(false)?))?;
+    let now_ms = Clock::System.now_ms();
+    let candidate = find_candidate(&store, &judges, arguments.configuration, now_ms).await?;
+    let found = find_view(&store, &candidate.id).await?;
+    let state = found.as_ref().map(|view| view.state.as_str());
+    let mut cost = None;
+    if arguments.dry_run || ![Some(CURRENT), Some(STAGED)].contains(&state) {
+        let estimated = staging_cost(&store, &Catalogue::default(), &judges, &candidate).await?;
+        if !arguments.json {
+            print_cost(&candidate, &estimated);
+        }
+        cost = Some(estimated);
+    }
+    if arguments.dry_run {
+        if arguments.json {
+            println!("{}", json!({ "configuration": head(&candidate, state), "cost": cost }));
+        }
+        return Ok(());
+    }
+    staging::stage(&store, candidate.clone(), now_ms).await?;
+    if arguments.watch {
+        watch(&store, &candidate.id).await?;
+    }
+    let view =
+        find_view(&store, &candidate.id).await?.ok_or(StoreError::missing("configuration", &candidate.id))?;
+    let moves = moves(&store, &candidate.id).await?;
+    if arguments.json {
+        println!("{}", json!({ "configuration": view, "cost": cost, "moves": moves }));
+        return Ok(());
+    }
+    print_standing(&view);
+    if view.state == STAGED {
+        print_moves(&moves, view.complete);
+        print_next(&view);
+    }
+    Ok(())
+}
+
+/// Makes a configuration current.
+///
+/// # Errors
+/// When there is none, a published entry lacks complete scores under it, or the database refuses.
+pub async fn activate(arguments: ActivateArgs) -> anyhow::Result<()> {
+    let store = Store::open(&arguments.store.database_url).await?;
+    let done = staging::activate(&store, arguments.configuration, Clock::System.now_ms()).await?;
+    if arguments.json {
+        let (id, retired) = (&done.id, &done.retired);
+        println!(
+            "{}",
+            json!({ "configuration": id, "model": done.model, "retired": retired, "restarted": done.restarted })
+        );
+        return Ok(());
+    }
+    match done.retired {
+        None => println!("configuration {} (`{}`) is current already", done.id, done.model),
+        Some(retired) => {
+            println!("configuration {} (`{}`) is current; {retired} is retired", done.id, done.model);
+            if done.restarted > 0 {
+                println!("{} submission(s) that were being judged start anew under it", done.restarted);
+            }
+            println!("the way back: secchi judge activate {retired}");
+        }
+    }
+    Ok(())
+}
+
+/// Lists all configurations.
+///
+/// # Errors
+/// When the database refuses.
+pub async fn list(arguments: ListArgs) -> anyhow::Result<()> {
+    let store = Store::open(&arguments.store.database_url).await?;
+    let views = store.snapshot(configurations).await?;
+    if arguments.json {
+        println!("{}", json!(views));
+        return Ok(());
+    }
+    let rows = views.into_iter().map(|view| {
+        let complete = format!("{} of {}", view.complete, view.entries);
+        let counts = [view.pending, view.incomplete].map(|count| count.to_string());
+        let [pending, incomplete] = counts;
+        vec![view.id, view.kind, view.model, view.state, complete, pending, incomplete, view.created_at]
+    });
+    let header = ["id", "kind", "model", "state", "complete", "pending", "incomplete", "created"];
+    println!("{}", table(&header, rows));
+    Ok(())
+}
+
+async fn find_view(store: &Store, id: &str) -> Result<Option<ConfigurationView>, StoreError> {
+    let views = store.snapshot(configurations).await?;
+    Ok(views.into_iter().find(|view| view.id == id))
+}
+
+/// The ranks that would move if the configuration became current.
+async fn moves(store: &Store, id: &str) -> Result<Vec<Move>, StoreError> {
+    let id = id.to_owned();
+    store
+        .snapshot(move |connection| match find_current_configuration(connection)? {
+            Some(current) => rank_moves(connection, &current.id, &id),
+            None => Ok(Vec::new()),
+        })
+        .await
+}
+
+/// Waits until nothing is pending under a configuration.
+async fn watch(store: &Store, id: &str) -> Result<(), StoreError> {
+    // It draws on a terminal alone.
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("rejudged {bar:30} {pos}/{len} {elapsed}") {
+        bar.set_style(style);
+    }
+    while let Some(view) = find_view(store, id).await? {
+        bar.set_length(u64::try_from(view.entries).unwrap_or_default());
+        bar.set_position(u64::try_from(view.complete + view.incomplete).unwrap_or_default());
+        if view.pending == 0 {
+            break;
+        }
+        tokio::time::sleep(WATCH_EVERY).await;
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+fn head(candidate: &ConfigurationRow, state: Option<&str>) -> serde_json::Value {
+    json!({ "id": candidate.id, "kind": candidate.kind, "model": candidate.model, "state": state })
+}
+
+fn print_cost(candidate: &ConfigurationRow, cost: &StagingCost) {
+    println!("judging what is published under configuration {} (`{}`) takes", candidate.id, candidate.model);
+    println!("  entries         {} without complete scores under it", cost.entries);
+    println!("  answers         {} that a judge scores", cost.answers);
+    println!("  reused          {} judgements that stand already", cost.reused);
+    println!("  calls           {}", cost.calls);
+    if is_offline(&candidate.kind) || cost.calls == 0 {
+        println!("  cost            none");
+        return;
+    }
+    println!("  tokens sent     {} (a token for 4 characters)", cost.prompt_tokens);
+    let assumed = cost.assumed_replies.iter().map(|(rubric, reply)| {
+        let basis = match reply.basis {
+            Basis::PastJudgements => "the mean so far",
+            Basis::Cap => "the cap; nothing has been judged yet",
+        };
+        format!("{rubric}: {} a reply, {basis}", to_decimals(reply.tokens, 1))
+    });
+    let assumed = assumed.collect::<Vec<_>>().join("; ");
+    println!("  tokens received {} ({assumed})", cost.completion_tokens);
+    println!("  cost            ${} at the prices of the settings", to_decimals(cost.cost_usd, 2));
+}
+
+fn print_standing(view: &ConfigurationView) {
+    let ConfigurationView { id, model, state, entries, complete, pending, incomplete, .. } = view;
+    println!("configuration {id} (`{model}`) is {state}");
+    println!(
+        "{complete} of {entries} published entries judged under it, {pending} pending, {incomplete} incomplete"
+    );
+}
+
+fn print_moves(moves: &[Move], complete: i64) {
+    if complete == 0 {
+        return;
+    }
+    if moves.is_empty() {
+        println!("no rank would move");
+        return;
+    }
+    println!("ranks that would move, among the entries that are judged under both:");
+    let rank = |rank: Option<u32>| rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
+    let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| to_decimals(value, 2));
+    let arrow = |[from, to]: [String; 2]| format!("{from} → {to}");
+    let rows = moves.iter().map(|moved| {
+        vec![
+            moved.split.to_string(),
+            moved.column.to_string(),
+            moved.model_name.clone(),
+            moved.team.clone(),
+            arrow(moved.rank.map(rank)),
+            arrow(moved.value.map(value)),
+            moved.entry.clone(),
+        ]
+    });
+    println!("{}", table(&["split", "column", "model", "team", "rank", "value", "entry"], rows));
+}
+
+fn print_next(view: &ConfigurationView) {
+    if view.pending > 0 {
+        println!("a running server or worker judges the rest; the same command again says how far it is");
+    }
+    if view.incomplete > 0 {
+        println!(
+            "incomplete ones have answers that could not be judged; a maintainer has them tried again with \
+             POST /api/v1/admin/submissions/ID/retry"
+        );
+    }
+    if view.complete == view.entries {
+        println!("secchi judge activate makes it current");
+    }
+}

@@ -1,0 +1,220 @@
+//! How a judge configuration becomes staged, then current, then retired, and the way back. Knows nothing of how answers
+//! are judged under it.
+
+use serde::Serialize;
+
+use crate::domain::instant;
+use crate::domain::submission::SubmissionState;
+use crate::store::configurations::{
+    CURRENT, ConfigurationRow, STAGED, insert_configuration, load_configurations, lock_configurations,
+    retire_configuration, update_configuration_state,
+};
+use crate::store::rejudgings::{load_coverage, revoke_rejudgers};
+use crate::store::standing::{adopt_configuration, load_unjudged};
+use crate::store::{DbConnection, Store, StoreError, bump_board_revision, insert_audit, leases, submissions};
+
+use super::judges::{Judges, JudgesError};
+use super::lifecycle::start_anew;
+use super::rejudging::settle_rejudgings;
+
+/// Who changes configurations in the audit log: they are changed by commands only.
+const ACTOR: &str = "cli";
+
+/// Why a configuration cannot be staged or made current.
+#[derive(Debug, thiserror::Error)]
+pub enum StagingError {
+    /// There is none with this id.
+    #[error("there is no judge configuration `{0}`; `secchi judge list` lists them")]
+    Unknown(String),
+    /// None is staged.
+    #[error(
+        "no judge configuration is staged; `secchi judge stage` stages the one that the settings describe"
+    )]
+    NothingStaged,
+    /// The board would lose rows.
+    #[error(
+        "{missing} of {entries} published entries have no complete scores under `{id}`; \
+         `secchi judge stage --configuration {id}` has them judged and shows how far it is"
+    )]
+    Unjudged {
+        /// The configuration.
+        id: String,
+        /// Entries without complete scores.
+        missing: usize,
+        /// All published entries.
+        entries: i64,
+    },
+    /// Stored answers cannot be read.
+    #[error("stored answers cannot be read: {0}")]
+    Answers(std::io::Error),
+    /// The configuration cannot be had or read.
+    #[error(transparent)]
+    Judges(#[from] JudgesError),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A judge configuration, and how far it has come with the published entries of active releases.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct ConfigurationView {
+    /// Hash of all that a judgement depends on.
+    pub id: String,
+    /// `offline` or `llm`.
+    pub kind: String,
+    /// The model that judges.
+    pub model: String,
+    /// `staged`, `current` or `retired`.
+    pub state: String,
+    /// When it was first seen.
+    pub created_at: String,
+    /// When it last ceased to be current, if it ever did.
+    pub retired_at: Option<String>,
+    /// Published entries.
+    pub entries: i64,
+    /// Of these, entries that have complete scores under it.
+    pub complete: i64,
+    /// Of these, entries that wait to be judged under it.
+    pub pending: i64,
+    /// Of these, entries with answers that could not be judged under it.
+    pub incomplete: i64,
+}
+
+/// All judge configurations, oldest first.
+///
+/// # Errors
+/// When the database fails.
+pub fn configurations(connection: &mut DbConnection) -> Result<Vec<ConfigurationView>, StoreError> {
+    let (entries, coverage) = load_coverage(connection)?;
+    let view = |row: ConfigurationRow| {
+        let coverage = coverage.get(&row.id).copied().unwrap_or_default();
+        ConfigurationView {
+            id: row.id,
+            kind: row.kind,
+            model: row.model,
+            state: row.state,
+            created_at: instant::rfc3339(row.created_at_ms),
+            retired_at: row.retired_at_ms.map(instant::rfc3339),
+            entries,
+            complete: coverage.complete,
+            pending: coverage.pending,
+            incomplete: coverage.incomplete,
+        }
+    };
+    Ok(load_configurations(connection)?.into_iter().map(view).collect())
+}
+
+/// The stored configuration with this id, or the one that the settings describe, which may not be stored yet.
+///
+/// # Errors
+/// When there is none with the id, none is current, or the database fails.
+pub async fn find_candidate(
+    store: &Store,
+    judges: &Judges,
+    id: Option<String>,
+    now_ms: i64,
+) -> Result<ConfigurationRow, StagingError> {
+    let known = store.read(load_configurations).await?;
+    if !known.iter().any(ConfigurationRow::is_current) {
+        return Err(JudgesError::NoneCurrent.into());
+    }
+    let wanted = match id {
+        Some(id) => return known.into_iter().find(|row| row.id == id).ok_or(StagingError::Unknown(id)),
+        None => judges.wanted_row(now_ms)?,
+    };
+    // A stored one has its fence's secret.
+    Ok(known.into_iter().find(|row| row.id == wanted.id).unwrap_or(wanted))
+}
+
+/// Stages a configuration: from here on everything that is published is judged under it too. One that was staged before
+/// is retired. Does nothing about one that is staged or current already.
+///
+/// # Errors
+/// When the database fails.
+pub async fn stage(store: &Store, candidate: ConfigurationRow, now_ms: i64) -> Result<(), StoreError> {
+    store
+        .write(move |connection| {
+            let known = lock_configurations(connection)?;
+            let before = known.iter().find(|row| row.id == candidate.id).map(|row| row.state.as_str());
+            if [Some(CURRENT), Some(STAGED)].contains(&before) {
+                return Ok(());
+            }
+            if let Some(other) = known.iter().find(|row| row.state == STAGED) {
+                revoke_rejudgers(connection, &other.id)?;
+                retire_configuration(connection, STAGED, now_ms)?;
+            }
+            match before {
+                Some(_) => update_configuration_state(connection, &candidate.id, STAGED)?,
+                None => insert_configuration(connection, &candidate)?,
+            }
+            settle_rejudgings(connection, now_ms)?;
+            insert_audit(connection, now_ms, (ACTOR, "stage_judge", &candidate.id), before, Some(STAGED))
+        })
+        .await
+}
+
+/// What making a configuration current came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Activated {
+    /// The configuration that is current now.
+    pub id: String,
+    /// Its model.
+    pub model: String,
+    /// The one that it replaced; none if it was current already.
+    pub retired: Option<String>,
+    /// Submissions that were being graded or judged and start anew under it.
+    pub restarted: usize,
+}
+
+/// Makes a configuration current in one step, the staged one unless another is named. The board is then what its scores
+/// say; nothing is judged for it.
+///
+/// # Errors
+/// When there is no such configuration, a published entry lacks complete scores under it, or the database fails.
+pub async fn activate(store: &Store, id: Option<String>, now_ms: i64) -> Result<Activated, StagingError> {
+    store
+        .write(move |connection| {
+            let known = lock_configurations(connection)?;
+            let of_state = |state: &str| known.iter().find(|row| row.state == state);
+            let next = match id {
+                Some(id) => known.iter().find(|row| row.id == id).ok_or(StagingError::Unknown(id))?,
+                None => of_state(STAGED).ok_or(StagingError::NothingStaged)?,
+            };
+            let current = of_state(CURRENT).ok_or(JudgesError::NoneCurrent)?;
+            let (id, model) = (next.id.clone(), next.model.clone());
+            if next.is_current() {
+                return Ok(Activated { id, model, retired: None, restarted: 0 });
+            }
+            let missing = load_unjudged(connection, &id)?.len();
+            if missing > 0 {
+                let (entries, _) = load_coverage(connection)?;
+                return Err(StagingError::Unjudged { id, missing, entries });
+            }
+            revoke_rejudgers(connection, &current.id)?;
+            let restarted = restart_begun(connection, now_ms)?;
+            retire_configuration(connection, CURRENT, now_ms)?;
+            update_configuration_state(connection, &id, CURRENT)?;
+            adopt_configuration(connection, &id)?;
+            settle_rejudgings(connection, now_ms)?;
+            let subject = (ACTOR, "activate_judge", id.as_str());
+            insert_audit(connection, now_ms, subject, Some(&current.id), Some(&id))?;
+            bump_board_revision(connection)?;
+            Ok(Activated { id, model, retired: Some(current.id.clone()), restarted })
+        })
+        .await
+}
+
+/// Puts what is being graded or judged back to the start; says how many there were.
+fn restart_begun(connection: &mut DbConnection, now_ms: i64) -> Result<usize, StoreError> {
+    let mut restarted = 0;
+    for id in submissions::load_begun(connection)? {
+        leases::revoke_lease(connection, &id)?;
+        let begun = [SubmissionState::Grading, SubmissionState::Judging];
+        if submissions::update_state(connection, &id, &begun, SubmissionState::Queued, now_ms)? {
+            let submission = submissions::find_submission(connection, &id)?;
+            start_anew(connection, &submission.ok_or(StoreError::missing("submission", &id))?)?;
+            restarted += 1;
+        }
+    }
+    Ok(restarted)
+}

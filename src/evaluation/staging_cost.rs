@@ -1,0 +1,160 @@
+//! What it would cost to judge everything that is published under a configuration. Asks no judge and stores nothing.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::Serialize;
+
+use crate::domain::outcome::Outcome;
+use crate::domain::question::Rubric;
+use crate::judge::{self, Configuration, TokenEstimate, Usage};
+use crate::store::configurations::ConfigurationRow;
+use crate::store::judgements::{load_completions, load_judged};
+use crate::store::standing::load_unjudged;
+use crate::store::submissions::load_predictions;
+use crate::store::{Store, StoreError};
+
+use super::catalogue::{Catalogue, GradingRelease};
+use super::grading::grade;
+use super::intake::unpack;
+use super::judges::{Judges, JudgesError};
+use super::staging::StagingError;
+
+/// Where an assumed number of tokens comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// The mean of what LLM judges answered so far.
+    PastJudgements,
+    /// The most that a reply may have.
+    Cap,
+}
+
+/// How long a reply is taken to be.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AssumedReply {
+    /// Tokens of one reply.
+    pub tokens: f64,
+    /// Where that number comes from.
+    pub basis: Basis,
+}
+
+/// What judging the published entries of active releases under a configuration takes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct StagingCost {
+    /// Entries without complete scores under it.
+    pub entries: usize,
+    /// Their answers that a judge scores.
+    pub answers: usize,
+    /// Different judgements among these that stand already.
+    pub reused: usize,
+    /// Calls to make: one for each other judgement.
+    pub calls: usize,
+    /// Tokens to send, estimated.
+    pub prompt_tokens: u64,
+    /// Tokens that come back, estimated.
+    pub completion_tokens: u64,
+    /// How long a reply is taken to be, by the rubric of the calls.
+    pub assumed_replies: BTreeMap<Rubric, AssumedReply>,
+    /// Dollars at the settings' prices.
+    pub cost_usd: f64,
+}
+
+/// A judgement that an entry needs.
+struct Needed {
+    key: String,
+    rubric: Rubric,
+    tokens: TokenEstimate,
+}
+
+/// Works out what judging under `candidate` takes, which need not be stored.
+///
+/// # Errors
+/// When the configuration or stored answers cannot be read, or the database fails.
+pub async fn staging_cost(
+    store: &Store,
+    catalogue: &Catalogue,
+    judges: &Judges,
+    candidate: &ConfigurationRow,
+) -> Result<StagingCost, StagingError> {
+    let unreadable = |_| JudgesError::Text(candidate.id.clone());
+    let configuration: Configuration = serde_json::from_str(&candidate.text).map_err(unreadable)?;
+    let id = candidate.id.clone();
+    let entries = store.read(move |connection| load_unjudged(connection, &id)).await?;
+    let past = store.read(load_completions).await?;
+    let mut cost = StagingCost { entries: entries.len(), ..StagingCost::default() };
+    let mut seen = HashSet::new();
+    let mut calls = BTreeMap::<Rubric, (usize, u64)>::new();
+    for (submission_id, release_id) in entries {
+        let release = catalogue.release(store, &release_id).await?;
+        let blob = store.read(move |connection| load_predictions(connection, &submission_id)).await?;
+        let configuration = configuration.clone();
+        let needed = tokio::task::spawn_blocking(move || needed(&release, &blob, &configuration))
+            .await
+            .map_err(StoreError::from)??;
+        cost.answers += needed.len();
+        let new: Vec<Needed> = needed.into_iter().filter(|needed| seen.insert(short(&needed.key))).collect();
+        let (id, keys) =
+            (candidate.id.clone(), new.iter().map(|needed| needed.key.clone()).collect::<Vec<_>>());
+        let standing: Result<_, StoreError> =
+            store.read(move |connection| load_judged(connection, &id, &keys)).await;
+        let standing = standing?;
+        for needed in new {
+            if standing.contains_key(&needed.key) {
+                cost.reused += 1;
+                continue;
+            }
+            cost.calls += 1;
+            cost.prompt_tokens += needed.tokens.prompt_tokens;
+            let (count, cap) = calls.entry(needed.rubric).or_default();
+            *count += 1;
+            *cap = needed.tokens.max_completion_tokens;
+        }
+    }
+    for (rubric, (count, cap)) in calls {
+        let reply = assumed_reply(&past, rubric, cap);
+        cost.completion_tokens += (reply.tokens * count as f64).round() as u64;
+        cost.assumed_replies.insert(rubric, reply);
+    }
+    let usage = Usage {
+        prompt_tokens: cost.prompt_tokens,
+        cached_tokens: 0,
+        completion_tokens: cost.completion_tokens,
+    };
+    cost.cost_usd = judges.cost_usd(usage);
+    Ok(cost)
+}
+
+/// The judgements that an entry needs, one for each of its answers that a judge scores.
+fn needed(
+    release: &GradingRelease,
+    blob: &[u8],
+    configuration: &Configuration,
+) -> Result<Vec<Needed>, StagingError> {
+    let answers = unpack(blob).map_err(StagingError::Answers)?;
+    let outcomes = grade(release, &answers).outcomes;
+    let mut needed = Vec::new();
+    for (place, answer) in answers.iter().enumerate() {
+        let (Some(answer), Some(Outcome::Pending)) = (answer, outcomes.get(place)) else { continue };
+        let answer = judge::normalise(answer);
+        let Some(item) = release.item(place, &answer) else { continue };
+        let tokens = configuration.estimate(&item).map_err(JudgesError::from)?;
+        needed.push(Needed { key: judge::judgement_key(&item), rubric: item.rubric, tokens });
+    }
+    Ok(needed)
+}
+
+/// Half of a key: enough to tell keys apart, and a board has millions of them.
+fn short(key: &str) -> Option<u128> {
+    u128::from_str_radix(key.get(..32)?, 16).ok()
+}
+
+fn assumed_reply(past: &[(Rubric, i64, i64)], rubric: Rubric, cap: u64) -> AssumedReply {
+    let of_rubric = || past.iter().filter(|(other, ..)| *other == rubric);
+    let calls: i64 = of_rubric().map(|(_, calls, _)| calls).sum();
+    let tokens: i64 = of_rubric().map(|(_, _, tokens)| tokens).sum();
+    if calls > 0 && cap > 0 {
+        AssumedReply { tokens: tokens as f64 / calls as f64, basis: Basis::PastJudgements }
+    } else {
+        AssumedReply { tokens: cap as f64, basis: Basis::Cap }
+    }
+}

@@ -1,0 +1,82 @@
+//! Which places on the board would change with another judge configuration. Knows nothing of how it gets its scores.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+use crate::domain::column::{Column, Unit};
+use crate::domain::question::Split;
+use crate::scoring::ranking::{self, Direction};
+use crate::store::releases::find_active_release;
+use crate::store::standing::{StandingRow, load_standing};
+use crate::store::{DbConnection, StoreError};
+
+use super::board_query::BoardQuery;
+use super::standing::shown_rows;
+
+/// An entry whose rank in a column would change.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Move {
+    /// The split.
+    pub split: Split,
+    /// The column; its questions are scored by the judge.
+    pub column: Column,
+    /// The entry's id.
+    pub entry: String,
+    /// The team's short name.
+    pub team: String,
+    /// The model's name.
+    pub model_name: String,
+    /// The rank under the one configuration and under the other.
+    pub rank: [Option<u32>; 2],
+    /// The value under the one configuration and under the other.
+    pub value: [Option<f64>; 2],
+}
+
+/// The ranks that change from one configuration to another, in the order of splits, columns and new ranks. The boards are
+/// those of today with the entries that have complete scores under both.
+///
+/// # Errors
+/// When the database fails.
+pub fn rank_moves(connection: &mut DbConnection, from: &str, to: &str) -> Result<Vec<Move>, StoreError> {
+    let mut moves = Vec::new();
+    for split in [Split::Test, Split::Val] {
+        let Some(release) = find_active_release(connection, split)? else { continue };
+        let from = load_standing(connection, &release.id, from)?;
+        let to = load_standing(connection, &release.id, to)?;
+        let (from, to) = (shown_beside(from.clone(), &to, split), shown_beside(to, &from, split));
+        for column in Column::ALL.iter().filter(|column| column.unit() == Unit::Points) {
+            moves.extend(column_moves(split, *column, &from, &to));
+        }
+    }
+    Ok(moves)
+}
+
+/// The rows that a board shows of those that another configuration has too.
+fn shown_beside(rows: Vec<StandingRow>, others: &[StandingRow], split: Split) -> Vec<StandingRow> {
+    let others: HashSet<&str> = others.iter().map(|row| row.submission_id.as_str()).collect();
+    let common = rows.into_iter().filter(|row| others.contains(row.submission_id.as_str())).collect();
+    shown_rows(common, &BoardQuery::of(split))
+}
+
+/// The moves in one column; both lists hold the same entries in the same order.
+fn column_moves(split: Split, column: Column, from: &[StandingRow], to: &[StandingRow]) -> Vec<Move> {
+    let [from_values, to_values] = [from, to].map(|rows| {
+        let value = |row: &StandingRow| Some(row.scores.iter().find(|score| score.column == column)?.value);
+        rows.iter().map(value).collect::<Vec<_>>()
+    });
+    let [from_ranks, to_ranks] =
+        [&from_values, &to_values].map(|values| ranking::rank(values, Direction::Descending));
+    let moved = to_ranks.order.into_iter().filter(|place| from_ranks.ranks[*place] != to_ranks.ranks[*place]);
+    moved
+        .map(|place| Move {
+            split,
+            column,
+            entry: to[place].submission_id.clone(),
+            team: to[place].team.clone(),
+            model_name: to[place].model_name.clone(),
+            rank: [from_ranks.ranks[place], to_ranks.ranks[place]],
+            value: [from_values[place], to_values[place]],
+        })
+        .collect()
+}

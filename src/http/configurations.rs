@@ -1,0 +1,28 @@
+//! The judge configurations, for maintainers. They are changed by commands alone.
+
+use actix_web::{get, web};
+
+use super::Shared;
+use super::auth::MaintainerOnly;
+use super::error::{Answer, Problem};
+use super::page::Page;
+use crate::evaluation::staging::{ConfigurationView, configurations};
+
+/// Lists the judge configurations, oldest first, and how far each has come with what is published
+#[utoipa::path(
+    tag = "administration",
+    security(("bearer" = [])),
+    responses(
+        (status = 200, description = "All of them", body = Page<ConfigurationView>),
+        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
+        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+#[get("/api/v1/admin/judge/configurations")]
+pub async fn list_judge_configurations(
+    state: Shared,
+    _maintainer: MaintainerOnly,
+) -> Answer<web::Json<Page<ConfigurationView>>> {
+    let items = state.evaluation.store.snapshot(configurations).await?;
+    Ok(web::Json(Page { items, next_cursor: None }))
+}
