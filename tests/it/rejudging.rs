@@ -1,14 +1,18 @@
 //! What is judged under another configuration than its own, and what keeps a configuration from becoming current.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use secchi::benchmark::import::make_active;
 use secchi::domain::question::Split;
+use secchi::evaluation::holding::reconcile;
+use secchi::evaluation::staging::activate;
 use secchi::judge::{Failure, ItemReason, ScriptedJudge};
 
+use crate::process::until;
 use crate::staging::{AT_ONCE, BOARD, board, board_of, find, judge_command, judged_by, list, rows};
 use crate::stand_in::StandIn;
 use crate::support::{Options, Secchi, metadata, problem, sample_bytes};
@@ -163,4 +167,61 @@ async fn the_way_back_judges_what_came_under_the_new_judge_and_so_does_another_r
     secchi.drain().await;
     let shown = secchi.get_json(BOARD, None).await;
     assert_eq!((&shown["judge"]["model"], shown["rows"].as_array().unwrap().len()), (&json!("c"), 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn submissions_that_come_while_judges_change_all_end_with_the_scores_of_one_judge() {
+    const SUBMISSIONS: usize = 12;
+    let judge = StandIn::start(0).await;
+    let mut expected = Vec::new();
+    for model in ["a", "b"] {
+        let (undisturbed, team) = judged_by(&judge, model).await;
+        let submission = undisturbed.scored(&team, &metadata("Reef-8B"), "letters_noisy.jsonl").await;
+        expected.push((submission["judge"]["configuration"].clone(), submission["scores"].clone()));
+    }
+    let flags = judge.flags_of("a", AT_ONCE);
+    let quota = vec!["--quota-per-day", "100", "--quota-total", "100"];
+    let options = Options { judge: flags, quota, with_worker: true, ..Options::default() };
+    let (secchi, team) = Secchi::with_sample(options).await;
+    judge_command(&secchi.ground, &["stage"], &judge.flags_of("b", AT_ONCE)).stdout();
+    judge.set_latency_ms(5);
+    let submitted = async {
+        for number in 0..SUBMISSIONS {
+            let mut private = metadata(&format!("Reef-{number}"));
+            private["visibility"] = json!("private");
+            secchi.accepted(&team, &private, "letters_noisy.jsonl").await;
+        }
+    };
+    let changed = async {
+        for (id, _) in [&expected[1], &expected[0]].repeat(6) {
+            let store = &secchi.running.evaluation.store;
+            activate(store, id.as_str().map(str::to_owned), secchi.clock.now_ms()).await.unwrap();
+            reconcile(&secchi.running.evaluation, &secchi.running.owner).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(40)).await;
+        }
+    };
+    tokio::join!(submitted, changed);
+    let all = async || {
+        let page = secchi.get_json("/api/v1/submissions?limit=100", Some(&team.key)).await;
+        page["items"].as_array().unwrap().clone()
+    };
+    until("judging", async || all().await.iter().all(|submission| submission["state"] == "scored")).await;
+    let all = all().await;
+    assert_eq!(all.len(), SUBMISSIONS);
+    for submission in &all {
+        let found = (submission["judge"]["configuration"].clone(), submission["scores"].clone());
+        assert!(expected.contains(&found), "{submission}");
+        assert_eq!(
+            submission["warnings"].as_array().unwrap().len(),
+            all[0]["warnings"].as_array().unwrap().len()
+        );
+        let path = format!("/api/v1/submissions/{}", submission["id"].as_str().unwrap());
+        let published = json!({ "visibility": "public" });
+        let request = secchi.request(Method::PATCH, &path, Some(&team.key)).json(&published);
+        assert_eq!(request.send().await.unwrap().status(), 200);
+    }
+    let shown = async || rows(&board(&secchi, &format!("{BOARD}?all=1")).await.0);
+    until("rejudging", async || shown().await.len() == SUBMISSIONS).await;
+    assert!(shown().await.iter().all(|row| row["scores"] == expected[0].1));
+    secchi.stop().await;
 }
