@@ -21,10 +21,10 @@ use crate::domain::submission::SubmissionState;
 use crate::evaluation::Evaluation;
 use crate::evaluation::boards::Boards;
 use crate::evaluation::catalogue::Catalogue;
-use crate::evaluation::judges::{Judges, JudgesError};
+use crate::evaluation::judges::{Judges, JudgesError, flow_limits};
 use crate::http::{self, State};
 use crate::judge::Judge;
-use crate::limiter::{FlowLimits, Gate, HttpLimiter};
+use crate::limiter::{Gate, HttpLimiter};
 use crate::queue::{EmbeddedQueue, Queue, QueueError, RedisQueue};
 use crate::store::judgements::load_spent_usd;
 use crate::store::submissions::count_by_state;
@@ -247,11 +247,7 @@ async fn gate(
     store: &Store,
     owner: &str,
 ) -> Result<Arc<Gate>, StartError> {
-    let limits = FlowLimits {
-        concurrency: judge.judge_max_concurrency,
-        requests_per_minute: judge.judge_rpm,
-        tokens_per_minute: judge.judge_tpm,
-    };
+    let limits = flow_limits(judge);
     let gate = match (&queue.redis_url, &judge.judge_base_url) {
         (Some(redis_url), Some(base_url)) => {
             let name = format!("{}:{base_url}", store.read(load_installation_id).await?);

@@ -13,7 +13,6 @@ use crate::config::{JudgeSettings, StoreSettings};
 use crate::domain::question::Rubric;
 use crate::evaluation::judges::{Judges, JudgesError};
 use crate::judge::{Asked, Asking, Item};
-use crate::limiter::{FlowLimits, Gate};
 use crate::store::Store;
 use crate::store::configurations::ConfigurationRow;
 use crate::telemetry::Metrics;
@@ -62,13 +61,7 @@ pub async fn run(command: JudgeCommand) -> anyhow::Result<()> {
 async fn check(arguments: CheckArgs) -> anyhow::Result<()> {
     let store = Store::open(&arguments.store.database_url).await?;
     let metrics = Arc::new(Metrics::new(false)?);
-    let limits = FlowLimits {
-        concurrency: arguments.judge.judge_max_concurrency,
-        requests_per_minute: arguments.judge.judge_rpm,
-        tokens_per_minute: arguments.judge.judge_tpm,
-    };
-    let gate = Arc::new(Gate::new(limits));
-    let judges = Judges::new(&arguments.judge, gate, metrics)?;
+    let judges = Judges::alone(&arguments.judge, metrics)?;
     let configuration = judges.wanted().id();
     let current = judges.current(&store).await;
     let is_in_force = current.as_ref().is_ok_and(|current| current.id == configuration);

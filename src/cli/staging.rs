@@ -83,7 +83,7 @@ pub struct ListArgs {
 /// When there is no such configuration or the database refuses.
 pub async fn stage(arguments: StageArgs) -> anyhow::Result<()> {
     let store = Store::open(&arguments.store.database_url).await?;
-    let judges = Judges::new(&arguments.judge, Arc::new(Metrics::new(false)?))?;
+    let judges = Judges::alone(&arguments.judge, Arc::new(Metrics::new(false)?))?;
     let now_ms = Clock::System.now_ms();
     let candidate = find_candidate(&store, &judges, arguments.configuration, now_ms).await?;
     let found = find_view(&store, &candidate.id).await?;

@@ -5,6 +5,7 @@ pub mod choice;
 pub mod column;
 pub mod fault;
 pub mod instant;
+pub mod line;
 pub mod outcome;
 pub mod question;
 pub mod sign;

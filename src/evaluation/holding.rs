@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::domain::line::Line;
 use crate::domain::question::Split;
-use crate::queue::Line;
 use crate::store::configurations::{ConfigurationRow, lock_configuration};
 use crate::store::leases::{self, Lease, claim_lease, confirm_lease, release_lease, renew_lease};
 use crate::store::submissions::{self, Submission};

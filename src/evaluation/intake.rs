@@ -8,10 +8,11 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::fault::Warning;
+use crate::domain::line::Line;
 use crate::domain::question::Split;
 use crate::domain::submission::{Metadata, MetadataFault};
 use crate::predictions::{self, Limits, Predictions, QuestionIndex, ReadError, Refusal};
-use crate::queue::{Line, QueueError};
+use crate::queue::QueueError;
 use crate::store::idempotency::{find_idempotent, insert_idempotent};
 use crate::store::quota::{QuotaKind, insert_quota};
 use crate::store::submissions::{self, NewSubmission, Submission};

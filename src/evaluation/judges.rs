@@ -10,7 +10,7 @@ use crate::judge::{
     ApiKey, BuildError, CallReport, Configuration, Endpoint, FaultKind, FenceSecret, Judge, Kind, Observer,
     PromptError, Prompts, Usage, build,
 };
-use crate::limiter::Gate;
+use crate::limiter::{FlowLimits, Gate};
 use crate::store::configurations::{self, CURRENT, ConfigurationRow, STAGED};
 use crate::store::submissions::wake_paused;
 use crate::store::{Store, StoreError, load_judge_checked, note_judge_checked};
@@ -127,6 +127,14 @@ impl Judges {
             max_concurrency: settings.judge_max_concurrency as usize,
             built: Mutex::default(),
         })
+    }
+
+    /// Judges of a process that asks by itself and for a short time, such as a command.
+    ///
+    /// # Errors
+    /// Those of [`Judges::new`].
+    pub fn alone(settings: &JudgeSettings, metrics: Arc<Metrics>) -> Result<Judges, JudgesError> {
+        Judges::new(settings, Arc::new(Gate::new(flow_limits(settings))), metrics)
     }
 
     /// A judge that a test hands in.
@@ -313,6 +321,15 @@ impl Judges {
         }
         built.push((row.id, judge.clone()));
         Ok(judge)
+    }
+}
+
+/// What the settings allow at the judge's endpoint.
+pub fn flow_limits(settings: &JudgeSettings) -> FlowLimits {
+    FlowLimits {
+        concurrency: settings.judge_max_concurrency,
+        requests_per_minute: settings.judge_rpm,
+        tokens_per_minute: settings.judge_tpm,
     }
 }
 

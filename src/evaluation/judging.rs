@@ -10,11 +10,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
+use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
-use crate::domain::question::Split;
 use crate::domain::submission::PausedFor;
 use crate::judge::{self, Asked, Asking, Failure, Item, ItemReason, Judge};
-use crate::limiter::Line;
 use crate::store::leases::Lease;
 use crate::store::submissions::Submission;
 
@@ -249,11 +248,8 @@ impl Slice<'_> {
 
     fn start(&mut self, mut pending: Pending) {
         pending.asked_at_ms = self.evaluation.clock.now_ms();
-        let line = match self.work.submission.metadata.split {
-            _ if self.work.is_rejudging => Line::Background,
-            Split::Test => Line::Test,
-            Split::Val | Split::Train => Line::Val,
-        };
+        let line_of = if self.work.is_rejudging { Line::background } else { Line::of };
+        let line = line_of(self.work.submission.metadata.split);
         let asking = Asking { line, stop: self.stop.subscribe(), has_failed: pending.has_failed };
         self.calls.spawn(call(self.judge.clone(), self.work.release.clone(), pending, asking));
     }

@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
+use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
 use crate::domain::submission::{MetadataFault, SubmissionState, Visibility, link_faults, reason_fault};
-use crate::queue::Line;
 use crate::store::configurations::find_current_configuration;
 use crate::store::quota::{QuotaKind, insert_quota, is_refunded};
 use crate::store::submissions::{self, Progress, Submission};

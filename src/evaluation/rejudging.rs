@@ -3,8 +3,8 @@
 
 use tokio::sync::watch;
 
+use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
-use crate::queue::Line;
 use crate::store::configurations::{CURRENT, STAGED, load_configurations};
 use crate::store::leases::{Lease, release_lease};
 use crate::store::rejudgings;

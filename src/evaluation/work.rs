@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::domain::fault::WarningCode;
+use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
 use crate::domain::submission::{PausedFor, SubmissionState};
-use crate::queue::Line;
 use crate::scoring::columns::{ScoringError, score_columns};
 use crate::store::flags;
 use crate::store::leases::{Lease, release_lease};

@@ -27,8 +27,9 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 use tokio::sync::watch;
 
+use crate::domain::line::Line;
 use crate::domain::question::Rubric;
-use crate::limiter::{Gate, Line, Pass};
+use crate::limiter::{Gate, Pass};
 use crate::text_enum;
 
 pub use answer::{NORMALISATION_VERSION, is_wordless, judgement_key, normalise};

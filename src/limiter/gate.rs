@@ -13,27 +13,13 @@ use super::flow::{Closed, Effect, Ended, Flow, FlowLimits, Told, Turn};
 #[cfg(feature = "server")]
 use super::shared::SharedFlow;
 use crate::clock::Clock;
+use crate::domain::line::Line;
 
 /// How soon a place that another process gave back is noticed.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// How often a process says how many calls it has under way.
 const HEARTBEAT: Duration = Duration::from_secs(3);
-
-/// The lines before a gate; who stands in an earlier one goes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Line {
-    /// What a ranking waits for.
-    Test,
-    /// What somebody waits for.
-    Val,
-    /// What nobody waits for.
-    Background,
-}
-
-impl Line {
-    const COUNT: usize = 3;
-}
 
 /// Why a caller was not let through.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,6 @@ mod shared;
 mod tests;
 
 pub use flow::{Closed, Effect, FlowLimits, Told};
-pub use gate::{Gate, Line, Pass, Refused};
+pub use gate::{Gate, Pass, Refused};
 #[cfg(feature = "server")]
 pub use http::{HttpLimiter, Turn};

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
+use super::Gate;
 use super::flow::{Effect, Ended, Flow, FlowLimits, Told, Turn};
-use super::{Gate, Line};
+use crate::domain::line::Line;
 
 const START_MS: i64 = 1_000_000;
 
@@ -222,7 +223,7 @@ async fn who_stands_in_an_earlier_line_goes_first() {
     let first = gate.enter(Line::Val, 0).await.unwrap();
     let order = Arc::<std::sync::Mutex<Vec<Line>>>::default();
     let mut tasks = tokio::task::JoinSet::new();
-    for (waiting, line) in [Line::Background, Line::Val, Line::Val, Line::Test].into_iter().enumerate() {
+    for (waiting, line) in [Line::BackgroundTest, Line::Val, Line::Val, Line::Test].into_iter().enumerate() {
         let (gate, order) = (gate.clone(), order.clone());
         let there = gate.clone();
         tasks.spawn(async move {
@@ -236,7 +237,7 @@ async fn who_stands_in_an_earlier_line_goes_first() {
     }
     first.settle().await;
     while tasks.join_next().await.is_some() {}
-    assert_eq!(*order.lock().unwrap(), [Line::Test, Line::Val, Line::Val, Line::Background]);
+    assert_eq!(*order.lock().unwrap(), [Line::Test, Line::Val, Line::Val, Line::BackgroundTest]);
 }
 
 #[tokio::test]

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::{Depth, Line};
+use super::Depth;
+use crate::domain::line::Line;
 
 type Lines = [VecDeque<(String, i64)>; Line::COUNT];
 

@@ -6,7 +6,7 @@ mod redis;
 
 use std::time::Duration;
 
-use crate::domain::question::Split;
+use crate::domain::line::Line;
 
 pub use self::embedded::EmbeddedQueue;
 pub use self::redis::RedisQueue;
@@ -17,33 +17,6 @@ pub enum QueueError {
     /// Redis refused or could not be reached.
     #[error("Redis: {0}")]
     Redis(#[from] ::redis::RedisError),
-}
-
-/// The lines of the queue; whoever waits in an earlier one is served first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Line {
-    /// Submissions to test.
-    Test,
-    /// Submissions to val.
-    Val,
-    /// Submissions to test that are judged under another configuration than their own.
-    BackgroundTest,
-    /// The same of val.
-    BackgroundVal,
-}
-
-impl Line {
-    const COUNT: usize = 4;
-
-    /// The line of submissions to a split that wait for their own scores.
-    pub fn of(split: Split) -> Line {
-        if split == Split::Test { Line::Test } else { Line::Val }
-    }
-
-    /// The line of submissions to a split that are rejudged.
-    pub fn background(split: Split) -> Line {
-        if split == Split::Test { Line::BackgroundTest } else { Line::BackgroundVal }
-    }
 }
 
 /// How much waits.

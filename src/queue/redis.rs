@@ -8,7 +8,8 @@ use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnecti
 use redis::{AsyncConnectionConfig, Client, RedisResult, cmd};
 use tokio::sync::Mutex;
 
-use super::{Depth, Line, QueueError};
+use super::{Depth, QueueError};
+use crate::domain::line::Line;
 
 /// A command that takes longer has failed: who pushes goes on, and the reconciler pushes again.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);

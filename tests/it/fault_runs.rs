@@ -134,7 +134,7 @@ async fn what_never_clears_is_incomplete_unranked_and_listed_and_a_retry_asks_ab
 /// One fault at some answers: first for good, then cleared.
 async fn lasting(fault: &'static str, reason: &str, expected: &Value) {
     // Every eighth message or so.
-    let picks = |message: &str| message.len().is_multiple_of(8);
+    let picks = |message: &str| message.bytes().map(u32::from).sum::<u32>().is_multiple_of(8);
     let (judge, secchi, team) = served(Plan::Only(Box::new(picks), fault)).await;
     let maintainer = secchi.maintainer("upkeep").await;
     let id = secchi.accepted(&team, &metadata("Reef-8B"), "strong_model.jsonl").await;

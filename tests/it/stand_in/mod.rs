@@ -178,7 +178,12 @@ impl StandIn {
     /// Calls for a model that came so far.
     pub fn calls_of(&self, model: &str) -> usize {
         let prefix = format!("{model}|");
-        self.book().calls.iter().filter(|(message, _)| message.starts_with(&prefix)).map(|(_, count)| count).sum()
+        self.book()
+            .calls
+            .iter()
+            .filter(|(message, _)| message.starts_with(&prefix))
+            .map(|(_, count)| count)
+            .sum()
     }
 
     /// Calls beyond the first of each message.
