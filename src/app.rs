@@ -17,7 +17,7 @@ use utoipa_swagger_ui::{Config as DocsConfig, SwaggerUi};
 use crate::clock::Clock;
 use crate::config::{HttpSettings, JudgeSettings, QueueSettings, QuotaSettings, StoreSettings};
 use crate::domain::instant;
-use crate::domain::submission::SubmissionState;
+use crate::domain::submission::{PausedFor, SubmissionState};
 use crate::evaluation::Evaluation;
 use crate::evaluation::boards::Boards;
 use crate::evaluation::catalogue::Catalogue;
@@ -27,7 +27,7 @@ use crate::judge::Judge;
 use crate::limiter::{Gate, HttpLimiter};
 use crate::queue::{EmbeddedQueue, Queue, QueueError, RedisQueue};
 use crate::store::judgements::load_spent_usd;
-use crate::store::submissions::count_by_state;
+use crate::store::submissions::{count_by_state, wake_paused};
 use crate::store::{Store, StoreError, load_installation_id};
 use crate::telemetry::Metrics;
 use crate::tokens::{Signer, TokenError};
@@ -211,6 +211,8 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         }
     };
     judges.establish(&store, process.clock.now_ms()).await?;
+    // The budget may be another one than before.
+    store.write(|connection| wake_paused(connection, PausedFor::Budget)).await?;
     let evaluation = Arc::new(Evaluation {
         store,
         queue,

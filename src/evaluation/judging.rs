@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
+use crate::domain::instant;
 use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
 use crate::domain::submission::PausedFor;
@@ -36,7 +37,8 @@ const CALLS_PER_PLACE: usize = 4;
 /// And at least so many: enough failures in a row to tell an outage.
 const MIN_CALLS: usize = 40;
 
-/// How long a submission rests at the budget's end, or where it cannot be told whether its answer fails or the judge.
+/// How long a submission rests that waits for money which others have reserved, or where it cannot be told whether its
+/// answer fails or the judge.
 const REST_MS: i64 = 15_000;
 
 /// How a slice ended.
@@ -90,6 +92,11 @@ pub async fn judge_slice(
     }
     ledger.mark_failed(&mut pending).await?;
     evaluation.judges.recover(&evaluation.store).await?;
+    if let Some(rest_ms) =
+        evaluation.judges.gate().and_then(|gate| gate.rest_ms()).filter(|rest_ms| *rest_ms > 0)
+    {
+        return Ok(SliceEnd::Paused { paused_for: PausedFor::JudgeUnavailable, rest_ms });
+    }
     let judge = match evaluation.judges.judge(&evaluation.store, work.configuration_id).await {
         Ok(judge) => judge,
         Err(JudgesError::Store(error)) => return Err(error.into()),
@@ -215,8 +222,8 @@ impl Slice<'_> {
                 self.has_claimed |= !self.claimed.is_empty();
                 continue;
             }
-            let granted = match self.evaluation.judges.budget_usd() {
-                None => ready.len(),
+            let (granted, is_spent) = match self.evaluation.judges.budget_usd() {
+                None => (ready.len(), false),
                 Some(budget_usd) => self.ledger.reserve(&ready, budget_usd, self.most_usd(&ready)).await?,
             };
             let left = ready.split_off(granted);
@@ -224,7 +231,10 @@ impl Slice<'_> {
             left.into_iter().rev().for_each(|pending| self.claimed.push_front(pending));
             ready.into_iter().for_each(|pending| self.start(pending));
             if is_short && self.calls.is_empty() {
-                self.end = SliceEnd::Paused { paused_for: PausedFor::Budget, rest_ms: REST_MS };
+                // What others have reserved may come back soon.
+                let now_ms = self.evaluation.clock.now_ms();
+                let rest_ms = if is_spent { instant::next_day_ms(now_ms) - now_ms } else { REST_MS };
+                self.end = SliceEnd::Paused { paused_for: PausedFor::Budget, rest_ms };
             }
             if is_short {
                 break;

@@ -154,24 +154,27 @@ impl<'a> Ledger<'a> {
         Ok(left)
     }
 
-    /// Reserves money for calls about `pending`, in their order, and says for how many there is enough.
+    /// Reserves money for calls about `pending`, in their order; says for how many there is enough, and whether the day's
+    /// budget is spent.
     pub(super) async fn reserve(
         &self,
         pending: &[Pending],
         budget_usd: f64,
         each_usd: f64,
-    ) -> Result<usize, WorkError> {
+    ) -> Result<(usize, bool), WorkError> {
         let keys: Vec<String> = pending.iter().map(|pending| pending.key.clone()).collect();
         let (configuration_id, lease) = (self.work.configuration_id.to_owned(), self.work.lease.clone());
         let now_ms = self.evaluation.clock.now_ms();
-        let granted: Result<usize, StoreError> = self
+        let granted: Result<(usize, bool), StoreError> = self
             .evaluation
             .store
             .write_recoverable(move |connection| {
                 claims::lock_budget(connection)?;
                 let spent_usd = judgements::load_spent_usd(connection, &instant::day(now_ms))?;
                 let reservation = Reservation { budget_usd, spent_usd, each_usd };
-                claims::reserve_money(connection, &configuration_id, &lease, &keys, reservation, now_ms)
+                let granted =
+                    claims::reserve_money(connection, &configuration_id, &lease, &keys, reservation, now_ms)?;
+                Ok((granted, spent_usd >= budget_usd))
             })
             .await;
         Ok(granted?)
