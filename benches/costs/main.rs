@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are its result")]
 
 mod board;
+mod judging;
 mod load;
 mod process;
 mod scaled;
@@ -30,6 +31,9 @@ fn main() {
         && mode == "bare-server"
     {
         return process::serve_bare(body);
+    }
+    if arguments.get(1).is_some_and(|mode| mode == "judge") {
+        return judging::serve_judge();
     }
     let scaled = Scaled::new();
     println!(
@@ -103,6 +107,7 @@ fn served(scaled: &Scaled) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         rebuilt_boards(scaled).await;
+        judging::judge_whole_file(scaled).await;
         let server = Server::start(scaled).await;
         println!("memory idle         {:8.1} MiB  (below 60)", server.resident("VmRSS") / MIB);
         server.submit(scaled.jsonl.clone()).await;

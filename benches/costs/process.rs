@@ -30,7 +30,8 @@ impl Drop for Process {
     }
 }
 
-fn start(command: &mut Command) -> Process {
+/// Starts a program that prints its address first.
+pub fn start(command: &mut Command) -> Process {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -77,6 +78,11 @@ pub struct Server {
 
 impl Server {
     pub async fn start(scaled: &Scaled) -> Server {
+        Server::with(scaled, &[]).await
+    }
+
+    /// One with further flags.
+    pub async fn with(scaled: &Scaled, flags: &[&str]) -> Server {
         let data = tempfile::TempDir::new().unwrap();
         let url = format!("sqlite://{}", data.path().join("secchi.db").display());
         let store = Store::open(&url).await.unwrap();
@@ -98,6 +104,7 @@ impl Server {
                 "0",
             ])
             .args(["--quota-per-day", "1000000", "--quota-total", "1000000", "--database-url", &url])
+            .args(flags)
             .arg("--data-dir")
             .arg(data.path());
         let process = start(&mut command);
