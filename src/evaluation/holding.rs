@@ -125,15 +125,8 @@ pub(super) async fn heartbeat(evaluation: &Evaluation, lease: &Lease) -> Infalli
     }
 }
 
-/// What is to be pushed.
-struct Lost {
-    /// Submissions that wait for their own scores: id and split.
-    own: Vec<(String, String)>,
-    /// Submissions that are to be rejudged.
-    rejudged: Vec<(String, String)>,
-    /// The board's revision at which the rejudgings were settled.
-    revision: i64,
-}
+/// Submissions, each with the line that it is to wait in.
+type InLines = Vec<(String, Line)>;
 
 /// Pushes what waits and is neither held nor queued, if this process is the reconciler.
 ///
@@ -142,7 +135,7 @@ struct Lost {
 pub async fn reconcile(evaluation: &Evaluation, owner: &str) -> Result<(), StoreError> {
     let (claimant, now_ms) = (owner.to_owned(), evaluation.clock.now_ms());
     let settled = evaluation.settled_revision.load(Ordering::SeqCst);
-    let lost: Result<Option<Lost>, StoreError> = evaluation
+    let found: Result<Option<(i64, InLines)>, StoreError> = evaluation
         .store
         .write_recoverable(move |connection| {
             let Some(lease) = claim_lease(connection, leases::RECONCILER, &claimant, now_ms, LEASE_TTL_MS)?
@@ -154,21 +147,22 @@ pub async fn reconcile(evaluation: &Evaluation, owner: &str) -> Result<(), Store
             if revision != settled {
                 settle_rejudgings(connection, now_ms)?;
             }
-            let own = leases::load_unleased(connection, now_ms)?;
-            let rejudged = rejudgings::load_due(connection, now_ms, REJUDGINGS_AT_ONCE)?;
+            let mut lost = in_lines(leases::load_unleased(connection, now_ms)?, Line::of);
+            let due = rejudgings::load_due(connection, now_ms, REJUDGINGS_AT_ONCE)?;
+            lost.extend(in_lines(due, Line::background));
             release_lease(connection, &lease)?;
-            Ok(Some(Lost { own, rejudged, revision }))
+            Ok(Some((revision, lost)))
         })
         .await;
-    let Some(lost) = lost? else { return Ok(()) };
-    evaluation.settled_revision.store(lost.revision, Ordering::SeqCst);
-    let lines: [(_, fn(Split) -> Line); 2] = [(lost.own, Line::of), (lost.rejudged, Line::background)];
-    for (submissions, line) in lines {
-        for (id, split) in submissions {
-            if let Ok(split) = split.parse() {
-                deliver(evaluation, line(split), &id).await;
-            }
-        }
+    let Some((revision, lost)) = found? else { return Ok(()) };
+    evaluation.settled_revision.store(revision, Ordering::SeqCst);
+    for (id, line) in lost {
+        deliver(evaluation, line, &id).await;
     }
     Ok(())
+}
+
+/// The submissions, given as id and split, each in the line that `line` names for its split.
+fn in_lines(found: Vec<(String, String)>, line: fn(Split) -> Line) -> InLines {
+    found.into_iter().filter_map(|(id, split)| Some((id, line(split.parse().ok()?)))).collect()
 }

@@ -12,6 +12,7 @@ use crate::judge::{
 };
 use crate::limiter::{FlowLimits, Gate};
 use crate::store::configurations::{self, CURRENT, ConfigurationRow, STAGED};
+use crate::store::rejudgings::wake_rejudgings;
 use crate::store::submissions::wake_paused;
 use crate::store::{Store, StoreError, load_judge_checked, note_judge_checked};
 use crate::telemetry::Metrics;
@@ -197,6 +198,7 @@ impl Judges {
         store
             .write(move |connection| {
                 note_judge_checked(connection, now_ms)?;
+                wake_rejudgings(connection)?;
                 wake_paused(connection, PausedFor::JudgeUnavailable)
             })
             .await

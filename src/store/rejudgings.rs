@@ -59,16 +59,14 @@ pub fn delete_unwanted(connection: &mut DbConnection) -> Result<()> {
     Ok(())
 }
 
-/// At most `limit` submissions with a pending rejudging that is due and that nobody holds: test first, then the oldest.
-/// Gives id and split.
+/// At most `limit` pending rejudgings that are due and of submissions that nobody holds: test first, then the oldest
+/// submissions. Gives the submission's id and split.
 pub fn load_due(connection: &mut DbConnection, now_ms: i64, limit: i64) -> Result<Vec<(String, String)>> {
-    let due = rejudgings::table
-        .filter(rejudgings::submission_id.eq(submissions::id))
+    let found = rejudgings::table
+        .inner_join(submissions::table.on(submissions::id.eq(rejudgings::submission_id)))
+        .inner_join(leases::table.on(leases::name.eq(rejudgings::submission_id)))
         .filter(rejudgings::state.eq(PENDING))
-        .filter(rejudgings::not_before_ms.le(now_ms));
-    let found = submissions::table
-        .inner_join(leases::table.on(leases::name.eq(submissions::id)))
-        .filter(exists(due))
+        .filter(rejudgings::not_before_ms.le(now_ms))
         .filter(published())
         .filter(leases::owner.is_null().or(leases::expires_at_ms.le(now_ms)))
         .order((submissions::split, submissions::created_at_ms))
@@ -102,6 +100,15 @@ pub fn pause_rejudging(
 ) -> Result<()> {
     diesel::update(rejudgings::table.find((submission_id, configuration_id)))
         .set(rejudgings::not_before_ms.eq(not_before_ms))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// Lets those that rest be taken up at once.
+pub fn wake_rejudgings(connection: &mut DbConnection) -> Result<()> {
+    let resting = rejudgings::table.filter(rejudgings::state.eq(PENDING));
+    diesel::update(resting.filter(rejudgings::not_before_ms.gt(0)))
+        .set(rejudgings::not_before_ms.eq(0))
         .execute(connection)?;
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 
 use secchi::evaluation::staging::activate;
+use secchi::store::spend::load_spend;
 
 use crate::process::{Process, until};
 use crate::program::{Ended, run_on};
@@ -134,7 +135,8 @@ async fn the_board_moves_to_another_judge_in_one_step_and_back_without_a_call() 
     let bytes_of_rows = |board: &str| board.split_once("\"rows\":").unwrap().1.to_owned();
     assert_eq!(bytes_of_rows(&past.0), bytes_of_rows(&before.0));
     let page = secchi.get(&format!("/?judge={a}"), None).await.text().await.unwrap();
-    assert!(page.contains(&a) && page.contains("retired") && page.contains("To the current board"), "{page}");
+    assert!(page.contains("retired") && page.contains("To the current board"), "{page}");
+    assert!(page.contains(&format!("judge={a}\"")), "the other orders are of the same judge");
     let unknown = problem(secchi.get(&format!("{BOARD}?judge=x"), None).await, 404).await;
     assert!(unknown["detail"].as_str().unwrap().contains(&b), "{unknown}");
     assert_eq!(secchi.get("/?judge=x", None).await.status(), 404);
@@ -143,6 +145,13 @@ async fn the_board_moves_to_another_judge_in_one_step_and_back_without_a_call() 
     assert!(back.contains(&format!("configuration {a} (`a`) is current")), "{back}");
     assert_eq!(board(&secchi, BOARD).await, before, "the same bytes, the same tag");
     assert_eq!((judge.calls_of("a"), judge.calls_of("b")), (calls, calls));
+    let store = &secchi.running.evaluation.store;
+    let spent = store.read(|connection| load_spend(connection, "2000-01-01", "2999-01-01")).await.unwrap();
+    for id in [&a, &b] {
+        let calls_under =
+            spent.iter().filter(|spend| spend.configuration_id == **id).map(|spend| spend.calls);
+        assert_eq!(calls_under.sum::<i64>(), calls as i64);
+    }
     let current = judge_command(ground, &["stage"], &judge.flags_of("a", AT_ONCE)).stdout();
     assert!(current.contains("is current"), "{current}");
 }
