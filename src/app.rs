@@ -17,6 +17,7 @@ use utoipa_swagger_ui::{Config as DocsConfig, SwaggerUi};
 use crate::clock::Clock;
 use crate::config::{HttpSettings, JudgeSettings, QueueSettings, QuotaSettings, StoreSettings};
 use crate::domain::instant;
+use crate::domain::line::Line;
 use crate::domain::submission::{PausedFor, SubmissionState};
 use crate::evaluation::Evaluation;
 use crate::evaluation::boards::Boards;
@@ -332,7 +333,7 @@ async fn scrape(evaluation: web::Data<Evaluation>, of_server: bool) -> HttpRespo
 async fn read_ledger_gauges(evaluation: &Evaluation) -> Result<(), String> {
     let counts =
         evaluation.store.read(count_by_state).await.map_err(|error: StoreError| error.to_string())?;
-    let depth = evaluation.queue.depth().await.map_err(|error| error.to_string())?;
+    let depth = evaluation.queue.depth(Line::LAST).await.map_err(|error| error.to_string())?;
     let metrics = &evaluation.metrics;
     if let Some(budget_usd) = evaluation.judges.budget_usd() {
         let day = instant::day(evaluation.clock.now_ms());

@@ -27,7 +27,6 @@ pub mod evaluation;
 #[cfg(feature = "server")]
 pub mod http;
 pub mod judge;
-#[cfg(feature = "server")]
 pub mod limiter;
 pub mod predictions;
 #[cfg(feature = "server")]

@@ -1,6 +1,5 @@
 //! Judging against the judge's own time: answers of the whole split, a judge of fixed latency in a process of its own.
 
-use std::io::Write as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -23,7 +22,7 @@ pub fn serve_judge() {
                 .route("/v1/chat/completions", web::post().to(complete))
         });
         let server = server.workers(1).bind("127.0.0.1:0").unwrap();
-        writeln!(std::io::stdout(), "http://{}", server.addrs()[0]).unwrap();
+        println!("http://{}", server.addrs()[0]);
         server.run().await.unwrap();
     });
 }

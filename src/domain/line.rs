@@ -16,8 +16,11 @@ pub enum Line {
 }
 
 impl Line {
+    /// The last of them.
+    pub const LAST: Line = Line::BackgroundVal;
+
     /// How many there are.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = Line::LAST as usize + 1;
 
     /// The line of submissions to a split that wait for their own scores.
     pub fn of(split: Split) -> Line {

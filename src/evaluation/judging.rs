@@ -258,14 +258,19 @@ impl Slice<'_> {
 
     fn start(&mut self, mut pending: Pending) {
         pending.asked_at_ms = self.evaluation.clock.now_ms();
-        let line_of = if self.work.is_rejudging { Line::background } else { Line::of };
-        let line = line_of(self.work.submission.metadata.split);
-        let asking = Asking { line, stop: self.stop.subscribe(), has_failed: pending.has_failed };
+        let asking =
+            Asking { line: self.line(), stop: self.stop.subscribe(), has_failed: pending.has_failed };
         self.calls.spawn(call(self.judge.clone(), self.work.release.clone(), pending, asking));
     }
 
     async fn others_wait(&self) -> bool {
-        self.evaluation.queue.depth().await.is_ok_and(|depth| depth.waiting > 0)
+        self.evaluation.queue.depth(self.line()).await.is_ok_and(|depth| depth.waiting > 0)
+    }
+
+    /// The line in which this work waits, also before the judge.
+    fn line(&self) -> Line {
+        let line_of = if self.work.is_rejudging { Line::background } else { Line::of };
+        line_of(self.work.submission.metadata.split)
     }
 
     /// Waits a little for the calls under way, and gives up those that take longer.

@@ -4,6 +4,7 @@ use actix_web::{HttpResponse, get};
 use serde::Serialize;
 
 use super::Shared;
+use crate::domain::line::Line;
 use crate::store::{StoreError, load_board_revision};
 
 /// What a server needs, and whether it is there.
@@ -41,7 +42,7 @@ pub async fn check_readiness(state: Shared) -> HttpResponse {
         Err(StoreError::Statement(_)) => (true, false),
         Err(_) => (false, false),
     };
-    let queue = evaluation.queue.depth().await.is_ok();
+    let queue = evaluation.queue.depth(Line::LAST).await.is_ok();
     let readiness = Readiness { database, queue, migrations };
     let mut answer =
         if database && queue && migrations { HttpResponse::Ok() } else { HttpResponse::ServiceUnavailable() };

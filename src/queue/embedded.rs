@@ -45,8 +45,9 @@ impl EmbeddedQueue {
         tokio::time::timeout(wait, arrival).await.ok()
     }
 
-    pub(super) fn depth(&self) -> Depth {
+    pub(super) fn depth(&self, last: Line) -> Depth {
         let lines = self.lines();
+        let lines = &lines[..=last as usize];
         Depth {
             waiting: lines.iter().map(|line| line.len() as u64).sum(),
             oldest_ms: lines.iter().filter_map(VecDeque::front).map(|(_, pushed_ms)| *pushed_ms).min(),
@@ -68,7 +69,8 @@ mod tests {
         queue.push(Line::Val, "v", 1);
         queue.push(Line::Test, "t", 2);
         queue.push(Line::Val, "v", 3);
-        assert_eq!(queue.depth(), Depth { waiting: 4, oldest_ms: Some(0) });
+        assert_eq!(queue.depth(Line::LAST), Depth { waiting: 4, oldest_ms: Some(0) });
+        assert_eq!(queue.depth(Line::Val), Depth { waiting: 2, oldest_ms: Some(1) });
         for expected in ["t", "v", "bt", "bv"] {
             assert_eq!(queue.pop(NO_WAIT).await.as_deref(), Some(expected));
         }

@@ -63,14 +63,14 @@ impl Queue {
         }
     }
 
-    /// How much waits.
+    /// How much waits in the lines up to `last`.
     ///
     /// # Errors
     /// When Redis cannot be reached.
-    pub async fn depth(&self) -> Result<Depth, QueueError> {
+    pub async fn depth(&self, last: Line) -> Result<Depth, QueueError> {
         match self {
-            Queue::Embedded(queue) => Ok(queue.depth()),
-            Queue::Redis(queue) => queue.depth().await,
+            Queue::Embedded(queue) => Ok(queue.depth(last)),
+            Queue::Redis(queue) => queue.depth(last).await,
         }
     }
 }

@@ -88,10 +88,10 @@ impl RedisQueue {
         Ok(None)
     }
 
-    pub(super) async fn depth(&self) -> Result<Depth, QueueError> {
+    pub(super) async fn depth(&self, last: Line) -> Result<Depth, QueueError> {
         let mut connection = self.commands.clone();
         let mut depth = Depth::default();
-        for key in &self.keys {
+        for key in &self.keys[..=last as usize] {
             depth.waiting += cmd("ZCARD").arg(key).query_async::<u64>(&mut connection).await?;
             let head: Vec<(String, i64)> =
                 cmd("ZRANGE").arg(key).arg(0).arg(0).arg("WITHSCORES").query_async(&mut connection).await?;
