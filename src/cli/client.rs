@@ -226,11 +226,30 @@ fn print_dry_run(dry_run: &Value, json: bool) {
     let (coverage, quota) = (&dry_run["coverage"], &dry_run["quota"]);
     println!("{} of {} questions answered", coverage["answered"], coverage["questions"]);
     print_warnings(dry_run);
+    if dry_run["judging"].is_object() {
+        println!("{}", judging_line(&dry_run["judging"]));
+    }
     println!(
         "{} submissions left; the day's count starts anew at {}",
         quota["left"],
         word(&quota["resets_at"])
     );
+}
+
+/// What judging would take, as a maintainer is told.
+fn judging_line(judging: &Value) -> String {
+    let cost = match judging["cost_usd"].as_f64() {
+        Some(cost_usd) => format!("${cost_usd:.2}"),
+        None => "of unknown cost, since the server has no price".to_owned(),
+    };
+    format!(
+        "judging: {} calls ({} answers are judged already, {} need no call), about {} + {} tokens, {cost}",
+        judging["calls"],
+        judging["reused"],
+        judging["without_call"],
+        judging["prompt_tokens"],
+        judging["completion_tokens"],
+    )
 }
 
 fn print_submission(submission: &Value, json: bool) {

@@ -20,6 +20,7 @@ use crate::store::{DbConnection, StoreError, leases, teams};
 
 use super::Evaluation;
 use super::catalogue::GradingRelease;
+use super::estimate::{JudgingEstimate, estimate};
 use super::quota::{Quota, quota};
 
 /// zstd's fastest ordinary level: the answers are read once or twice.
@@ -75,7 +76,7 @@ pub struct DryCoverage {
 }
 
 /// What a submission would be, without being one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct DryRun {
     /// How much is answered.
     pub coverage: DryCoverage,
@@ -83,31 +84,36 @@ pub struct DryRun {
     pub warnings: Vec<Warning>,
     /// What the team has left before the submission.
     pub quota: Quota,
+    /// What judging would take; for maintainers alone, since it tells what was judged before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judging: Option<JudgingEstimate>,
 }
 
-/// Reads a file and says what would come of it; stores nothing.
+/// Reads a file and says what would come of it, and what judging it would take if `with_estimate`; stores nothing.
 ///
 /// # Errors
 /// When the file or its metadata would be refused.
-pub async fn dry_run<R>(evaluation: &Evaluation, upload: Upload<R>) -> Result<DryRun, IntakeError>
+pub async fn dry_run<R>(
+    evaluation: &Evaluation,
+    upload: Upload<R>,
+    with_estimate: bool,
+) -> Result<DryRun, IntakeError>
 where
     R: Read + Send + 'static,
 {
-    let read = read(evaluation, &upload.metadata, upload.file).await?;
+    let ReadFile { release, predictions } = read(evaluation, &upload.metadata, upload.file).await?;
     let now_ms = evaluation.clock.now_ms();
     let (settings, split) = (evaluation.quota, upload.metadata.split);
     let left: Result<Quota, StoreError> = evaluation
         .store
         .read(move |connection| quota(connection, &settings, &upload.team_id, split, now_ms))
         .await;
-    Ok(DryRun {
-        coverage: DryCoverage {
-            questions: read.predictions.answers.len(),
-            answered: read.predictions.answered,
-        },
-        warnings: read.predictions.warnings,
-        quota: left?,
-    })
+    let coverage = DryCoverage { questions: predictions.answers.len(), answered: predictions.answered };
+    let judging = match with_estimate {
+        true => estimate(evaluation, release, predictions.answers).await?,
+        false => None,
+    };
+    Ok(DryRun { coverage, warnings: predictions.warnings, quota: left?, judging })
 }
 
 /// Accepts a file: from here on its submission is never lost.

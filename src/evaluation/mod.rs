@@ -4,6 +4,7 @@ mod batch;
 pub mod board_query;
 pub mod boards;
 pub mod catalogue;
+pub mod estimate;
 pub mod grading;
 pub mod holding;
 pub mod intake;

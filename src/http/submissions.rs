@@ -13,6 +13,7 @@ use super::page::{Page, PageQuery};
 use super::submission_view::{SubmissionView, submissions_page, viewed};
 use super::upload::read_upload;
 use crate::domain::submission::Metadata;
+use crate::domain::team::Role;
 use crate::evaluation::intake::{self, DryRun};
 use crate::evaluation::lifecycle::{self, SubmissionChange};
 
@@ -70,9 +71,10 @@ pub async fn create_submission(
     form: Multipart,
 ) -> Answer<HttpResponse> {
     let evaluation = &state.evaluation;
+    let is_maintainer = principal.team.role == Role::Maintainer;
     let upload = read_upload(&request, form, principal.team.id, evaluation.max_upload_bytes).await?;
     if query.dry_run == Some(true) {
-        return Ok(HttpResponse::Ok().json(intake::dry_run(evaluation, upload).await?));
+        return Ok(HttpResponse::Ok().json(intake::dry_run(evaluation, upload, is_maintainer).await?));
     }
     let submission = intake::submit(evaluation, upload).await?;
     let location = format!("/api/v1/submissions/{}", submission.id);

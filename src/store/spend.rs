@@ -1,5 +1,7 @@
 //! What the judge cost, as it is read. Knows nothing of budgets.
 
+use std::collections::HashMap;
+
 use diesel::prelude::*;
 
 use super::schema::{judge_spend, teams};
@@ -48,4 +50,22 @@ pub fn load_spend(connection: &mut DbConnection, from: &str, to: &str) -> Result
         ))
         .load(connection)?;
     Ok(rows)
+}
+
+/// By rubric, the tokens that came back of one call under a configuration, in the mean; of rubrics without calls none.
+pub fn load_mean_completion_tokens(
+    connection: &mut DbConnection,
+    configuration_id: &str,
+) -> Result<HashMap<String, f64>> {
+    let sums: Vec<(String, i64, i64)> = judge_spend::table
+        .filter(judge_spend::configuration_id.eq(configuration_id))
+        .select((judge_spend::rubric, judge_spend::calls, judge_spend::completion_tokens))
+        .load(connection)?;
+    let mut by_rubric = HashMap::<String, (i64, i64)>::new();
+    for (rubric, calls, tokens) in sums {
+        let sum = by_rubric.entry(rubric).or_default();
+        *sum = (sum.0 + calls, sum.1 + tokens);
+    }
+    let called = by_rubric.into_iter().filter(|(_, (calls, _))| *calls > 0);
+    Ok(called.map(|(rubric, (calls, tokens))| (rubric, tokens as f64 / calls as f64)).collect())
 }

@@ -13,6 +13,7 @@ mod circuit;
 mod commands;
 mod crash;
 mod credentials;
+mod estimate;
 mod fault_runs;
 mod faults;
 mod fences;
