@@ -5,18 +5,19 @@ use tokio::sync::watch;
 
 use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
-use crate::store::configurations::{CURRENT, STAGED, load_configurations};
+use crate::store::configurations::{CURRENT, ConfigurationRow, STAGED, load_configurations};
 use crate::store::leases::{Lease, release_lease};
 use crate::store::rejudgings;
 use crate::store::submissions::Submission;
-use crate::store::{DbConnection, StoreError, bump_board_revision, scores, standing};
+use crate::store::{DbConnection, StoreError, bump_board_revision, standing};
 
 use super::Evaluation;
+use super::ending::Ending;
 use super::grading::grade;
 use super::holding::{fenced, fenced_under};
 use super::intake::deliver;
 use super::judging::{SliceEnd, Work, judge_slice};
-use super::work::{WorkError, answered, columns, count, stored_outcomes};
+use super::work::{WorkError, answered, stored_outcomes};
 
 /// Makes the list of rejudgings that wait agree with what is published, and under which configurations it is to stand.
 pub(super) fn settle_rejudgings(connection: &mut DbConnection, now_ms: i64) -> Result<(), StoreError> {
@@ -42,14 +43,7 @@ pub(super) async fn rejudge(
         Some(outcomes) => outcomes,
         None => grade(&release, &answers).outcomes,
     };
-    let work = Work {
-        submission,
-        release: release.clone(),
-        answers: &answers,
-        configuration_id,
-        lease,
-        is_rejudging: true,
-    };
+    let work = Work { submission, release, answers: &answers, configuration_id, lease, is_rejudging: true };
     match judge_slice(evaluation, &work, &mut outcomes, stopping).await? {
         SliceEnd::Complete => finish(evaluation, &work, outcomes).await,
         SliceEnd::Yielded => {
@@ -69,19 +63,11 @@ async fn finish(
     work: &Work<'_>,
     outcomes: Vec<Outcome>,
 ) -> Result<&'static str, WorkError> {
-    let failed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Failed(_))).count();
-    let failed = (failed > 0).then(|| count(failed));
-    let (scored, release) = (outcomes.clone(), work.release.clone());
-    let columns = tokio::task::spawn_blocking(move || columns(&release, &scored)).await??;
+    let answered = (&work.release, work.answers);
+    let ending = Ending::of(evaluation, answered, work.configuration_id, outcomes).await?;
     let (id, held) = (work.submission.id.clone(), work.lease.clone());
     fenced_under(evaluation, work.lease, work.configuration_id, move |connection, configuration, now_ms| {
-        let complete = failed.is_none();
-        scores::save_outcomes(connection, &id, &configuration.id, &outcomes)?;
-        scores::save_scores(connection, &id, &configuration.id, &columns, complete)?;
-        rejudgings::end_rejudging(connection, &id, &configuration.id, failed, now_ms)?;
-        if complete && configuration.is_current() {
-            standing::update_configuration(connection, &id, &configuration.id)?;
-        }
+        let complete = end_rejudging(connection, &id, configuration, &ending, now_ms)?;
         release_lease(connection, &held)?;
         if complete && configuration.has_board() {
             bump_board_revision(connection)?;
@@ -90,6 +76,24 @@ async fn finish(
     })
     .await?;
     Ok("done")
+}
+
+/// Ends a rejudging under a configuration, whose state stays till the transaction ends; says whether it is complete.
+pub(super) fn end_rejudging(
+    connection: &mut DbConnection,
+    id: &str,
+    configuration: &ConfigurationRow,
+    ending: &Ending,
+    now_ms: i64,
+) -> Result<bool, StoreError> {
+    let failed = ending.failed();
+    let complete = failed == 0;
+    ending.save(connection, id, &configuration.id)?;
+    rejudgings::end_rejudging(connection, id, &configuration.id, (!complete).then_some(failed), now_ms)?;
+    if complete && configuration.is_current() {
+        standing::update_configuration(connection, id, &configuration.id)?;
+    }
+    Ok(complete)
 }
 
 /// Gives a submission back, to be taken up again after a rest.

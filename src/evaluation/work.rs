@@ -9,15 +9,16 @@ use crate::domain::fault::WarningCode;
 use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
 use crate::domain::submission::{PausedFor, SubmissionState};
-use crate::scoring::columns::{ScoringError, score_columns};
+use crate::scoring::columns::ScoringError;
 use crate::store::flags;
 use crate::store::leases::{Lease, release_lease};
-use crate::store::scores::{self, Score};
+use crate::store::scores;
 use crate::store::submissions::{self, Progress, Submission};
 use crate::store::{DbConnection, StoreError, bump_board_revision};
 
 use super::Evaluation;
 use super::catalogue::GradingRelease;
+use super::ending::{Ending, columns};
 use super::grading::{count_flags, flag, grade};
 use super::holding::{Held, claim, fenced, fenced_under, heartbeat};
 use super::intake::{deliver, unpack};
@@ -118,7 +119,7 @@ async fn slice(
     };
     let work = Work {
         submission: &submission,
-        release: release.clone(),
+        release,
         answers: &answers,
         configuration_id: &configuration_id,
         lease,
@@ -127,7 +128,7 @@ async fn slice(
     let end = judge_slice(evaluation, &work, &mut outcomes, stopping).await?;
     match end {
         SliceEnd::Complete => {
-            finish(evaluation, lease, &submission, &release, &configuration_id, outcomes).await?;
+            finish(evaluation, &work, outcomes).await?;
             Ok("done")
         }
         SliceEnd::Yielded => {
@@ -234,23 +235,13 @@ async fn grade_submission(
 }
 
 /// Ends a submission whose answers are all judged or have failed.
-async fn finish(
-    evaluation: &Evaluation,
-    lease: &Lease,
-    submission: &Submission,
-    release: &Arc<GradingRelease>,
-    configuration_id: &str,
-    outcomes: Vec<Outcome>,
-) -> Result<(), WorkError> {
-    let failed = outcomes.iter().any(|outcome| matches!(outcome, Outcome::Failed(_)));
-    let state = if failed { SubmissionState::Incomplete } else { SubmissionState::Scored };
-    let (scored, release) = (outcomes.clone(), release.clone());
-    let columns = tokio::task::spawn_blocking(move || columns(&release, &scored)).await??;
-    let configuration_id = configuration_id.to_owned();
-    let held = lease.clone();
-    fenced(evaluation, lease, move |connection, id, now_ms| {
-        scores::save_outcomes(connection, id, &configuration_id, &outcomes)?;
-        scores::save_scores(connection, id, &configuration_id, &columns, !failed)?;
+async fn finish(evaluation: &Evaluation, work: &Work<'_>, outcomes: Vec<Outcome>) -> Result<(), WorkError> {
+    let answered = (&work.release, work.answers);
+    let ending = Ending::of(evaluation, answered, work.configuration_id, outcomes).await?;
+    let state = ending.state();
+    let (held, configuration_id) = (work.lease.clone(), work.configuration_id.to_owned());
+    fenced(evaluation, work.lease, move |connection, id, now_ms| {
+        ending.save(connection, id, &configuration_id)?;
         let moved = submissions::update_state(connection, id, &[SubmissionState::Judging], state, now_ms)?;
         release_lease(connection, &held)?;
         // Last, as wherever a submission changes: the one row that all of them share is locked after their own.
@@ -258,7 +249,7 @@ async fn finish(
         Ok(moved)
     })
     .await?;
-    count_end(evaluation, submission, state);
+    count_end(evaluation, work.submission, state);
     Ok(())
 }
 
@@ -295,18 +286,6 @@ async fn park(
     .await?;
     count_end(evaluation, submission, SubmissionState::Failed);
     Ok("failed")
-}
-
-/// The columns that stand.
-pub(super) fn columns(release: &GradingRelease, outcomes: &[Outcome]) -> Result<Vec<Score>, ScoringError> {
-    let scored = score_columns(&release.release.content_sha256, &release.facts, outcomes)?;
-    let score = scored.into_iter().map(|score| Score {
-        column: score.column,
-        value: score.value,
-        ci95: score.ci95,
-        n: i32::try_from(score.n).unwrap_or(i32::MAX),
-    });
-    Ok(score.collect())
 }
 
 /// Counts a submission that reached a final state.

@@ -13,6 +13,7 @@ use crate::domain::question::Split;
 use crate::domain::submission::{Access, Group, SubmissionState, Visibility};
 use crate::evaluation::standing::{JudgeHead, ScoreCell, ScoreCells, score_cells};
 use crate::store::configurations::find_current_configuration;
+use crate::store::decisions::{Decision, load_decisions};
 use crate::store::releases::load_release;
 use crate::store::scores::load_scores;
 use crate::store::submissions::{self, Submission};
@@ -56,12 +57,32 @@ pub struct Entry {
     scores: ScoreCells,
     /// The judge configuration behind open-ended scores.
     judge: Option<JudgeHead>,
+    /// Answers that the judge gave no score for, and that maintainers decided by hand.
+    decided_by_hand: Vec<DecidedAnswer>,
     /// The version of the code that serves this.
     code_version: &'static str,
     /// When it was submitted.
     submitted_at: String,
     /// When it was scored.
     scored_at: Option<String>,
+}
+
+/// An answer that maintainers decided by hand.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct DecidedAnswer {
+    /// The question.
+    question_id: String,
+    /// Why.
+    reason: String,
+    /// When.
+    decided_at: String,
+}
+
+impl From<Decision> for DecidedAnswer {
+    fn from(decision: Decision) -> DecidedAnswer {
+        let Decision { question_id, reason, at_ms, .. } = decision;
+        DecidedAnswer { question_id, reason, decided_at: instant::rfc3339(at_ms) }
+    }
 }
 
 /// One published entry
@@ -105,9 +126,12 @@ fn entry(connection: &mut DbConnection, submission: Submission) -> Result<Entry,
     let release = load_release(connection, &submission.release_id)?;
     let judge = judge_head(connection, submission.configuration_id.as_deref())?;
     let current_judge = find_current_configuration(connection)?.map(|row| row.id);
-    let scores = match &judge {
-        Some(judge) => load_scores(connection, &submission.id, &judge.configuration)?,
-        None => Vec::new(),
+    let (scores, decisions) = match &judge {
+        Some(judge) => (
+            load_scores(connection, &submission.id, &judge.configuration)?,
+            load_decisions(connection, &submission.id, &judge.configuration)?,
+        ),
+        None => (Vec::new(), Vec::new()),
     };
     let named = submission.metadata.visibility == Visibility::Public;
     let metadata = submission.metadata.clone();
@@ -129,6 +153,7 @@ fn entry(connection: &mut DbConnection, submission: Submission) -> Result<Entry,
         code_url: metadata.code_url.filter(|_| named),
         scores: score_cells(&scores),
         judge,
+        decided_by_hand: decisions.into_iter().map(DecidedAnswer::from).collect(),
         code_version: env!("CARGO_PKG_VERSION"),
         submitted_at: instant::rfc3339(submission.created_at_ms),
         scored_at: submission.finished_at_ms.map(instant::rfc3339),

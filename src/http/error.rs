@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::page::PageError;
 use super::upload::UploadError;
 use crate::accounts::Unauthenticated;
+use crate::evaluation::deciding::DecisionError;
 use crate::evaluation::intake::IntakeError;
 use crate::evaluation::lifecycle::LifecycleError;
 use crate::store::StoreError;
@@ -231,6 +232,25 @@ impl From<LifecycleError> for Problem {
             }
             LifecycleError::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<DecisionError> for Problem {
+    fn from(error: DecisionError) -> Problem {
+        let code = match error {
+            DecisionError::Unknown(_) => return Problem::not_found(error.to_string()),
+            DecisionError::Faults(faults) => {
+                let detail = "the decision is faulty; mend each of the `errors`";
+                return Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_decision", detail)
+                    .with_errors(&faults, faults.len() as u64);
+            }
+            DecisionError::Work(error) => return Problem::internal(error),
+            DecisionError::Store(error) => return error.into(),
+            DecisionError::State(_) => "wrong_state",
+            DecisionError::NotFailed(_) => "not_failed",
+            DecisionError::Judged | DecisionError::Decided(..) => "already_judged",
+        };
+        Problem::new(StatusCode::CONFLICT, code, error.to_string())
     }
 }
 

@@ -2,6 +2,7 @@
 //! through a use case.
 
 mod admin;
+mod admin_decisions;
 mod admin_flags;
 mod admin_usage;
 mod answers;
@@ -77,6 +78,8 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(admin::list_submissions)
         .service(admin::retry_submission)
         .service(admin::withdraw_submission)
+        .service(admin_decisions::list_failures)
+        .service(admin_decisions::create_decision)
         .service(admin_flags::list_flags)
         .service(admin_usage::find_judge_usage)
         .service(configurations::list_judge_configurations)

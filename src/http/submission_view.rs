@@ -11,6 +11,7 @@ use crate::domain::question::Split;
 use crate::domain::submission::{Access, PausedFor, SubmissionState, Visibility};
 use crate::evaluation::standing::{JudgeHead, ScoreCell, ScoreCells, score_cells};
 use crate::store::configurations::{find_current_configuration, load_configuration};
+use crate::store::decisions::load_decisions;
 use crate::store::scores::load_scores;
 use crate::store::submissions::{Submission, load_submissions};
 use crate::store::{DbConnection, StoreError};
@@ -88,6 +89,8 @@ pub struct SubmissionView {
     scores: ScoreCells,
     /// The judge configuration behind open-ended scores.
     judge: Option<JudgeHead>,
+    /// How many answers maintainers decided by hand, since the judge gave no score for them.
+    decided_by_hand: usize,
     /// What was odd about the file.
     warnings: Vec<Warning>,
     /// Why it was taken off the board, if it was.
@@ -115,9 +118,12 @@ pub(super) fn view(
     submission: Submission,
 ) -> Result<SubmissionView, StoreError> {
     let judge = judge_head(connection, submission.configuration_id.as_deref())?;
-    let scores = match &submission.configuration_id {
-        Some(configuration_id) => load_scores(connection, &submission.id, configuration_id)?,
-        None => Vec::new(),
+    let (scores, decisions) = match &submission.configuration_id {
+        Some(configuration_id) => (
+            load_scores(connection, &submission.id, configuration_id)?,
+            load_decisions(connection, &submission.id, configuration_id)?,
+        ),
+        None => (Vec::new(), Vec::new()),
     };
     let progress = submission.progress;
     Ok(SubmissionView {
@@ -145,6 +151,7 @@ pub(super) fn view(
         },
         scores: score_cells(&scores),
         judge,
+        decided_by_hand: decisions.len(),
         warnings: submission.warnings,
         withdrawn_reason: submission.withdrawn_reason,
         created_at: instant::rfc3339(submission.created_at_ms),

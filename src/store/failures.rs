@@ -55,6 +55,15 @@ pub fn note_failures(connection: &mut DbConnection, rows: &[FailureRow]) -> Resu
     Ok(())
 }
 
+/// Notes an answer as one that calls have failed at, unless it is noted already.
+pub fn insert_failure(connection: &mut DbConnection, row: &FailureRow) -> Result<()> {
+    on_each!(connection, |inner| diesel::insert_into(judge_failures::table)
+        .values(row)
+        .on_conflict_do_nothing()
+        .execute(inner))?;
+    Ok(())
+}
+
 /// The failures of a submission under a configuration, by question id.
 pub fn load_failures(
     connection: &mut DbConnection,

@@ -161,11 +161,12 @@ pub fn load_spent_usd(connection: &mut DbConnection, day: &str) -> Result<f64> {
     Ok(spent.unwrap_or(0.0))
 }
 
-/// Whether an answer was scored under a configuration at `at_ms` or later.
+/// Whether the judge has scored an answer under a configuration at `at_ms` or later.
 pub fn has_judged_since(connection: &mut DbConnection, configuration_id: &str, at_ms: i64) -> Result<bool> {
     let later = judgements::table
         .filter(judgements::configuration_id.eq(configuration_id))
-        .filter(judgements::created_at_ms.ge(at_ms));
+        .filter(judgements::created_at_ms.ge(at_ms))
+        .filter(judgements::decided_by.is_null());
     Ok(diesel::select(exists(later)).get_result(connection)?)
 }
 

@@ -4,6 +4,7 @@
 pub mod claims;
 pub mod configurations;
 mod connection;
+pub mod decisions;
 pub mod failures;
 pub mod flags;
 pub mod idempotency;

@@ -14,6 +14,7 @@ mod commands;
 mod crash;
 mod credentials;
 mod estimate;
+mod failures;
 mod fault_runs;
 mod faults;
 mod fences;

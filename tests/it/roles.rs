@@ -35,7 +35,7 @@ enum On {
 }
 
 /// Who may ask for what, on which object, and the status of what is granted. A new operation needs a row.
-const TABLE: [(&str, Who, On, u16); 23] = [
+const TABLE: [(&str, Who, On, u16); 25] = [
     ("check_health", Who::All, On::Nothing, 200),
     ("check_readiness", Who::All, On::Nothing, 200),
     ("find_document", Who::All, On::Nothing, 200),
@@ -56,6 +56,8 @@ const TABLE: [(&str, Who, On, u16); 23] = [
     ("list_all_submissions", Who::Maintainer, On::Nothing, 200),
     ("list_flags", Who::Maintainer, On::Nothing, 200),
     ("find_judge_usage", Who::Maintainer, On::Nothing, 200),
+    ("list_failures", Who::Maintainer, On::Incomplete, 200),
+    ("create_decision", Who::Maintainer, On::Incomplete, 200),
     ("retry_submission", Who::Maintainer, On::Incomplete, 202),
     ("withdraw_any_submission", Who::Maintainer, On::Scored, 200),
     ("list_judge_configurations", Who::Maintainer, On::Nothing, 200),
@@ -247,6 +249,12 @@ async fn text_that_no_database_keeps_is_refused_and_not_a_fault_of_the_server() 
         (Method::PATCH, path.clone(), &team, json!({ "description": "a\u{0}b" })),
         (Method::POST, format!("{path}/withdraw"), &team, json!({ "reason": "a\u{0}b" })),
         (Method::POST, format!("{admin}/withdraw"), &maintainer, json!({ "reason": "\u{1b}[31mred" })),
+        (
+            Method::POST,
+            format!("{admin}/decisions"),
+            &maintainer,
+            json!({ "question_id": "a\u{0}b", "criteria": {}, "reason": "a\u{0}b" }),
+        ),
     ];
     for (method, path, team, change) in changes {
         let response = secchi.request(method, &path, Some(&team.key)).json(&change).send().await.unwrap();

@@ -216,8 +216,12 @@ fn assert_no_key(what: &str, value: &Value) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
-                // A count of questions by type is no key.
-                assert!(!SECRET_FIELDS.contains(&name.as_str()) || field.is_number(), "`{name}` in {what}");
+                // A count of questions by type is no key, nor is the description of a field, nor what a team itself
+                // answered, which maintainers see where the judge failed at it.
+                let is_own = |text: &str| what.starts_with("list_failures") && text.contains(ANSWER_MARK);
+                let is_described = field["type"] == "string";
+                let is_no_key = field.is_number() || is_described || field.as_str().is_some_and(is_own);
+                assert!(!SECRET_FIELDS.contains(&name.as_str()) || is_no_key, "`{name}` in {what}");
                 assert_no_key(what, field);
             }
         }

@@ -4,6 +4,7 @@ DROP TABLE judge_failures;
 DROP INDEX scores_configuration;
 ALTER TABLE scores DROP COLUMN complete;
 DROP INDEX judgements_newest;
+DROP INDEX judgements_decided;
 ALTER TABLE judge_configurations DROP COLUMN retired_at_ms;
 DROP INDEX judge_configurations_staged;
 ALTER TABLE judgements DROP COLUMN decision_reason;

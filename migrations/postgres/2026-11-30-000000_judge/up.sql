@@ -12,6 +12,7 @@ ALTER TABLE judge_claims ADD COLUMN reserved_usd DOUBLE PRECISION NOT NULL DEFAU
 -- A maintainer's decision on an answer that the judge never could stands as a judgement.
 ALTER TABLE judgements ADD COLUMN decided_by TEXT;
 ALTER TABLE judgements ADD COLUMN decision_reason TEXT;
+CREATE INDEX judgements_decided ON judgements (configuration_id) WHERE decided_by IS NOT NULL;
 CREATE INDEX judgements_newest ON judgements (configuration_id, created_at_ms);
 
 -- At most one is staged. One that was current once keeps a board of its own, whatever it is now.
