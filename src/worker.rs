@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::evaluation::Evaluation;
-use crate::evaluation::holding::reconcile;
+use crate::evaluation::holding::{reconcile, until_due};
 use crate::evaluation::work::work;
 use crate::store::StoreError;
 use crate::store::leases::free_leases_of;
@@ -89,7 +89,10 @@ async fn keep_reconciling(evaluation: Arc<Evaluation>, owner: String, mut stoppi
         if let Err(error) = reconcile(&evaluation, &owner).await {
             tracing::warn!(%error, "lost work could not be looked for");
         }
-        pause(RECONCILE_EVERY, &mut stopping).await;
+        tokio::select! {
+            () = pause(RECONCILE_EVERY, &mut stopping) => {}
+            () = until_due(&evaluation) => {}
+        }
     }
 }
 

@@ -125,6 +125,28 @@ pub(super) async fn heartbeat(evaluation: &Evaluation, lease: &Lease) -> Infalli
     }
 }
 
+/// Notes that something that was put back is due again after `rest_ms`; what does not rest is delivered otherwise.
+pub(super) fn note_rest(evaluation: &Evaluation, rest_ms: i64) {
+    if rest_ms == 0 {
+        return;
+    }
+    let due_ms = evaluation.clock.now_ms() + rest_ms;
+    evaluation.next_due_ms.send_modify(|next_ms| *next_ms = due_ms.min(*next_ms));
+}
+
+/// Waits until something that this process put back is due.
+pub async fn until_due(evaluation: &Evaluation) {
+    let mut next = evaluation.next_due_ms.subscribe();
+    loop {
+        let wait_ms = next.borrow_and_update().saturating_sub(evaluation.clock.now_ms()).max(0);
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(wait_ms.unsigned_abs())) => return,
+            // Something else is due earlier.
+            _changed = next.changed() => {}
+        }
+    }
+}
+
 /// Submissions, each with the line that it is to wait in.
 type InLines = Vec<(String, Line)>;
 
@@ -133,6 +155,8 @@ type InLines = Vec<(String, Line)>;
 /// # Errors
 /// When the database fails.
 pub async fn reconcile(evaluation: &Evaluation, owner: &str) -> Result<(), StoreError> {
+    // Before it looks: what is put back from here on is another matter.
+    evaluation.next_due_ms.send_replace(i64::MAX);
     let (claimant, now_ms) = (owner.to_owned(), evaluation.clock.now_ms());
     let settled = evaluation.settled_revision.load(Ordering::SeqCst);
     let found: Result<Option<(i64, InLines)>, StoreError> = evaluation

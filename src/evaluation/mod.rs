@@ -27,7 +27,7 @@ pub mod work;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::clock::Clock;
 use crate::config::QuotaSettings;
@@ -60,4 +60,6 @@ pub struct Evaluation {
     pub reading_turns: Semaphore,
     /// The board's revision at which this process last worked out what is to be rejudged; below 0 before the first time.
     pub settled_revision: AtomicI64,
+    /// When something that this process put back is to be taken up again, if it is the earliest.
+    pub next_due_ms: watch::Sender<i64>,
 }

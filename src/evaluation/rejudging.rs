@@ -14,7 +14,7 @@ use crate::store::{DbConnection, StoreError, bump_board_revision, standing};
 use super::Evaluation;
 use super::ending::Ending;
 use super::grading::grade;
-use super::holding::{fenced, fenced_under};
+use super::holding::{fenced, fenced_under, note_rest};
 use super::intake::deliver;
 use super::judging::{SliceEnd, Work, judge_slice};
 use super::work::{WorkError, answered, stored_outcomes};
@@ -110,6 +110,7 @@ async fn put_back(
         Ok(true)
     })
     .await?;
+    note_rest(evaluation, rest_ms);
     Ok("requeued")
 }
 

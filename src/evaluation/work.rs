@@ -20,7 +20,7 @@ use super::Evaluation;
 use super::catalogue::GradingRelease;
 use super::ending::{Ending, columns};
 use super::grading::{count_flags, flag, grade};
-use super::holding::{Held, claim, fenced, fenced_under, heartbeat};
+use super::holding::{Held, claim, fenced, fenced_under, heartbeat, note_rest};
 use super::intake::{deliver, unpack};
 use super::judges::JudgesError;
 use super::judging::{SliceEnd, Work, judge_slice};
@@ -266,7 +266,9 @@ async fn put_back(
         release_lease(connection, &held)?;
         Ok(true)
     })
-    .await
+    .await?;
+    note_rest(evaluation, rest_ms);
+    Ok(())
 }
 
 /// Ends a submission that fails again and again; the charge is given back.
