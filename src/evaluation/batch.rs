@@ -21,7 +21,7 @@ pub(super) enum Fate {
     Again,
     /// It has failed.
     Failed(FailureReason),
-    /// Nobody can tell whether the answer fails or the judge: nothing was scored since.
+    /// Nobody can tell yet whether the answer fails or the judge: nothing was scored since.
     Open,
 }
 
@@ -82,8 +82,16 @@ impl Batch {
 
 /// Notes failed calls and says what becomes of their answers.
 fn fates(connection: &mut DbConnection, rows: &[FailureRow]) -> Result<Vec<Fate>, StoreError> {
-    let Some(first) = rows.first() else { return Ok(Vec::new()) };
     failures::note_failures(connection, rows)?;
+    find_fates(connection, rows)
+}
+
+/// What becomes of answers that calls have failed at, as things stand.
+pub(super) fn find_fates(
+    connection: &mut DbConnection,
+    rows: &[FailureRow],
+) -> Result<Vec<Fate>, StoreError> {
+    let Some(first) = rows.first() else { return Ok(Vec::new()) };
     let known = failures::load_failures(connection, &first.submission_id, &first.configuration_id)?;
     let mut fates = Vec::with_capacity(rows.len());
     for row in rows {

@@ -14,12 +14,12 @@ use crate::domain::instant;
 use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
 use crate::domain::submission::PausedFor;
-use crate::judge::{self, Asked, Asking, Failure, Item, ItemReason, Judge};
+use crate::judge::{self, Asked, Asking, Failure, ItemReason, Judge};
 use crate::store::leases::Lease;
 use crate::store::submissions::Submission;
 
 use super::Evaluation;
-use super::catalogue::{Grading, GradingRelease};
+use super::catalogue::GradingRelease;
 use super::judges::JudgesError;
 use super::verdicts::{Judged, Ledger, Pending};
 use super::work::WorkError;
@@ -161,6 +161,12 @@ impl Slice<'_> {
                 break;
             }
             self.start_calls().await?;
+            if self.calls.is_empty() && self.end == SliceEnd::Complete && self.ledger.has_aside() {
+                if self.ledger.reconsider().await? {
+                    continue;
+                }
+                self.pause(PausedFor::JudgeUnavailable);
+            }
             let mut came = tokio::select! {
                 came = self.calls.join_next() => came,
                 () = stopped(stopping) => continue,
@@ -175,9 +181,7 @@ impl Slice<'_> {
                 }
                 came = self.calls.try_join_next();
             }
-            if let Some(paused_for) = self.ledger.flush().await? {
-                self.pause(paused_for);
-            }
+            self.ledger.flush().await?;
         }
         let is_left = self.ledger.outcomes.contains(&Outcome::Pending);
         Ok(match &self.end {
@@ -252,7 +256,8 @@ impl Slice<'_> {
     /// Dollars that the dearest call about one of these may cost.
     fn most_usd(&self, pending: &[Pending]) -> f64 {
         let judges = &self.evaluation.judges;
-        let items = pending.iter().filter_map(|pending| item(&self.work.release, pending));
+        let items =
+            pending.iter().filter_map(|pending| self.work.release.item(pending.place, &pending.answer));
         items.map(|item| judges.cost_usd(self.judge.tokens(&item))).fold(0.0, f64::max)
     }
 
@@ -292,8 +297,7 @@ impl Slice<'_> {
                 }
             }
         }
-        let _stops_anyway = self.ledger.flush().await?;
-        Ok(())
+        self.ledger.flush().await
     }
 }
 
@@ -308,7 +312,7 @@ async fn call(
     pending: Pending,
     asking: Asking,
 ) -> Judged {
-    let asked = match item(&release, &pending) {
+    let asked = match release.item(pending.place, &pending.answer) {
         Some(item) => judge.judge(&item, asking).await,
         None => {
             let detail = "the question is not open-ended".to_owned();
@@ -316,15 +320,6 @@ async fn call(
         }
     };
     (pending, asked)
-}
-
-fn item<'a>(release: &'a GradingRelease, pending: &'a Pending) -> Option<Item<'a>> {
-    let Grading::Judged { rubric, question, reference, evidence } = release.gradings.get(pending.place)?
-    else {
-        return None;
-    };
-    let question_id = release.question_ids.get(pending.place)?;
-    Some(Item { question_id, rubric: *rubric, question, reference, evidence, answer: &pending.answer })
 }
 
 /// The answers that wait for a judge, with the keys under which their judgements stand.
@@ -336,7 +331,7 @@ fn pending(work: &Work<'_>, outcomes: &[Outcome]) -> Vec<Pending> {
             let rubric = work.release.facts.get(place)?.question_type.rubric()?;
             let mut pending =
                 Pending { place, rubric, key: String::new(), answer, asked_at_ms: 0, has_failed: false };
-            pending.key = judge::judgement_key(&item(&work.release, &pending)?);
+            pending.key = judge::judgement_key(&work.release.item(place, &pending.answer)?);
             Some(pending)
         })
         .collect()

@@ -17,7 +17,7 @@ use crate::store::submissions::Progress;
 use crate::store::{DbConnection, StoreError, claims};
 
 use super::Evaluation;
-use super::batch::{Batch, Fate, Stored};
+use super::batch::{Batch, Fate, Stored, find_fates};
 use super::judging::Work;
 use super::work::WorkError;
 
@@ -58,6 +58,8 @@ pub(super) struct Ledger<'a> {
     unsaved: Unsaved,
     /// Answers that a call failed at: they get another one.
     pub(super) again: Vec<Pending>,
+    /// Answers that a call failed at while nothing was scored: whose failure it is shows later.
+    aside: Vec<(Pending, FailureRow)>,
     /// When what was stored was last safe from a power cut.
     lasting_at: Instant,
 }
@@ -83,6 +85,7 @@ impl<'a> Ledger<'a> {
             progress: work.submission.progress,
             unsaved: Unsaved::default(),
             again: Vec::new(),
+            aside: Vec::new(),
             lasting_at: Instant::now(),
         }
     }
@@ -266,9 +269,8 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Stores what is new; says so when it cannot be told whether an answer fails or the judge. Judgements are paid for
-    /// and stay even if the lease was lost; the rest does not.
-    pub(super) async fn flush(&mut self) -> Result<Option<PausedFor>, WorkError> {
+    /// Stores what is new. Judgements are paid for and stay even if the lease was lost; the rest does not.
+    pub(super) async fn flush(&mut self) -> Result<(), WorkError> {
         let Unsaved { judgements, failures, spend, ended, passes } = std::mem::take(&mut self.unsaved);
         let (failed, failures): (Vec<Pending>, Vec<FailureRow>) = failures.into_iter().unzip();
         let batch = Batch {
@@ -280,7 +282,7 @@ impl<'a> Ledger<'a> {
             spend,
             ended,
             failed_places: failed.iter().map(|pending| pending.place).collect(),
-            failures,
+            failures: failures.clone(),
             outcomes: self.outcomes.to_vec(),
             progress: self.progress,
         };
@@ -290,15 +292,38 @@ impl<'a> Ledger<'a> {
         let Some(Stored { outcomes, progress, fates }) = stored? else { return Err(WorkError::LeaseLost) };
         self.outcomes.copy_from_slice(&outcomes);
         self.progress = progress;
-        let mut is_open = false;
-        for (pending, fate) in failed.into_iter().zip(fates) {
+        for ((pending, row), fate) in failed.into_iter().zip(failures).zip(fates) {
             match fate {
                 Fate::Again => self.again.push(Pending { has_failed: true, ..pending }),
                 Fate::Failed(_) => {}
-                Fate::Open => is_open = true,
+                Fate::Open => self.aside.push((pending, row)),
             }
         }
-        Ok(is_open.then_some(PausedFor::JudgeUnavailable))
+        Ok(())
+    }
+
+    /// Whether there are answers of which nobody could tell whether they fail or the judge.
+    pub(super) fn has_aside(&self) -> bool {
+        !self.aside.is_empty()
+    }
+
+    /// Lets answers that were put aside have another call if others were judged meanwhile; says whether there are any.
+    pub(super) async fn reconsider(&mut self) -> Result<bool, WorkError> {
+        let (pending, rows): (Vec<Pending>, Vec<FailureRow>) =
+            std::mem::take(&mut self.aside).into_iter().unzip();
+        let find = {
+            let rows = rows.clone();
+            move |connection: &mut DbConnection| find_fates(connection, &rows)
+        };
+        let fates: Result<Vec<Fate>, StoreError> = self.evaluation.store.read(find).await;
+        for ((pending, row), fate) in pending.into_iter().zip(rows).zip(fates?) {
+            match fate {
+                Fate::Open => self.aside.push((pending, row)),
+                // Its last call comes too: before, nobody could tell whose failure it was.
+                Fate::Again | Fate::Failed(_) => self.again.push(Pending { has_failed: true, ..pending }),
+            }
+        }
+        Ok(!self.again.is_empty())
     }
 
     /// Stores a batch, again and again if need be: it was paid for.
