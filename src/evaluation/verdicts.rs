@@ -288,7 +288,7 @@ impl<'a> Ledger<'a> {
         };
         let stored = self.store(batch).await;
         // Only now: calls whose verdicts are not stored yet are as good as under way.
-        drop(passes);
+        tokio::spawn(Pass::settle_all(passes));
         let Some(Stored { outcomes, progress, fates }) = stored? else { return Err(WorkError::LeaseLost) };
         self.outcomes.copy_from_slice(&outcomes);
         self.progress = progress;

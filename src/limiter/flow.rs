@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 const MAX_FAILURES: u32 = 20;
 
 /// The wait before the first probe of an open circuit; each probe that fails doubles it.
-const FIRST_PROBE_MS: i64 = 1_000;
+const FIRST_PROBE_MS: i64 = 250;
 
 /// The longest wait between two probes.
 const MAX_PROBE_MS: i64 = 15_000;

@@ -202,10 +202,13 @@ impl Gate {
         turn
     }
 
-    async fn settle(&self, ended: Ended) {
+    async fn settle(&self, ended: &[Ended]) {
         let _turn = self.turn.lock().await;
-        self.held.fetch_sub(1, Ordering::SeqCst);
-        self.moved(|flow, now_ms| flow.settle(&self.limits, (&self.owner, self.held()), &ended, now_ms))
+        for _ in ended {
+            self.held.fetch_sub(1, Ordering::SeqCst);
+        }
+        let owner = (self.owner.as_str(), self.held());
+        self.moved(|flow, now_ms| ended.iter().for_each(|one| flow.settle(&self.limits, owner, one, now_ms)))
             .await;
         self.called.notify_waiters();
     }
@@ -246,9 +249,15 @@ impl Pass {
     }
 
     /// Gives the place back, and waits until everybody knows.
-    pub async fn settle(mut self) {
-        if let Some(ended) = self.ended.take() {
-            self.gate.settle(ended).await;
+    pub async fn settle(self) {
+        Pass::settle_all(vec![self]).await;
+    }
+
+    /// Gives the places of several calls at one gate back at once.
+    pub async fn settle_all(mut passes: Vec<Pass>) {
+        let ended: Vec<Ended> = passes.iter_mut().filter_map(|pass| pass.ended.take()).collect();
+        if let Some(pass) = passes.first() {
+            pass.gate.settle(&ended).await;
         }
     }
 }
@@ -258,7 +267,7 @@ impl Drop for Pass {
         let Some(ended) = self.ended.take() else { return };
         let gate = self.gate.clone();
         match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(async move { gate.settle(ended).await })),
+            Ok(runtime) => drop(runtime.spawn(async move { gate.settle(&[ended]).await })),
             // The process ends, and its calls lapse.
             Err(_) => drop(gate.held.fetch_sub(1, Ordering::SeqCst)),
         }

@@ -1,10 +1,11 @@
-//! The flow's state in Redis, for several processes: read, changed here, and written back if nobody was faster. Knows
-//! nothing of the rules.
+//! The flow's state in Redis, for several processes: changed here, and written if nobody was faster. Knows nothing of the
+//! rules.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use redis::{Client, RedisResult, Script, cmd};
+use redis::{Client, RedisResult, Script};
 
 use super::flow::Flow;
 
@@ -17,17 +18,20 @@ const UNREACHABLE_WAIT: Duration = Duration::from_millis(500);
 /// A state that nobody touches for so long is of no use any more.
 const FORGET_MS: u64 = 600_000;
 
-/// Writes `ARGV[2]` if the value is still `ARGV[1]`, which is empty where there is none.
+/// Writes `ARGV[2]` if the value is still `ARGV[1]`, which is empty where there is none; otherwise gives the value.
 const WRITE_IF_SAME: &str = "
-    if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+    local value = redis.call('GET', KEYS[1]) or ''
+    if value ~= ARGV[1] then return value end
     redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-    return 1";
+    return false";
 
 /// A flow that processes share.
 pub(super) struct SharedFlow {
     key: String,
     write_if_same: Script,
     connection: ConnectionManager,
+    /// The state as it was seen or written last: mostly nobody else has changed it, and one round trip is enough.
+    known: Mutex<String>,
 }
 
 impl SharedFlow {
@@ -42,6 +46,7 @@ impl SharedFlow {
             key: format!("secchi:{name}:flow"),
             write_if_same: Script::new(WRITE_IF_SAME),
             connection,
+            known: Mutex::default(),
         })
     }
 
@@ -63,22 +68,24 @@ impl SharedFlow {
         }
     }
 
-    /// None if another process was faster.
+    /// None if the state was another one than was known; it is known then.
     async fn try_change<T>(&self, change: impl Fn(&mut Flow) -> T) -> RedisResult<Option<T>> {
-        let mut connection = self.connection.clone();
-        let before: Option<String> = cmd("GET").arg(&self.key).query_async(&mut connection).await?;
-        let before = before.unwrap_or_default();
+        let before = self.known().clone();
         // A state that another version wrote is as good as none.
         let mut flow: Flow = serde_json::from_str(&before).unwrap_or_default();
         let result = change(&mut flow);
         // Numbers and texts cannot fail to be written; an empty state would be as good as none.
         let after = serde_json::to_string(&flow).unwrap_or_default();
-        if after == before {
-            return Ok(Some(result));
-        }
+        let mut connection = self.connection.clone();
         let mut write = self.write_if_same.key(&self.key);
-        let is_written: bool =
-            write.arg(before).arg(after).arg(FORGET_MS).invoke_async(&mut connection).await?;
+        let other: Option<String> =
+            write.arg(before).arg(&after).arg(FORGET_MS).invoke_async(&mut connection).await?;
+        let is_written = other.is_none();
+        *self.known() = other.unwrap_or(after);
         Ok(is_written.then_some(result))
+    }
+
+    fn known(&self) -> MutexGuard<'_, String> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -114,7 +114,7 @@ fn one_probe_at_a_time_goes_out_ever_later_and_closes_the_circuit_when_it_succee
     let stop = || Effect::Stop { cause: "money".into(), detail: "d".into() };
     call(&mut flow, &limits, stop(), START_MS);
     let mut now_ms = START_MS;
-    for wait_ms in [1_000, 2_000, 4_000, 8_000, 15_000, 15_000] {
+    for wait_ms in [250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000] {
         let refused = flow.take(&limits, ("b", 0), 0, now_ms + wait_ms - 1);
         assert!(matches!(refused, Turn::Closed(closed) if closed.retry_at_ms == now_ms + wait_ms));
         now_ms += wait_ms;
