@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::domain::question::Rubric;
 use crate::judge::{self, Configuration, Item, Usage};
 use crate::store::configurations::find_current_configuration;
 use crate::store::judgements::load_judged;
@@ -14,6 +13,7 @@ use crate::store::{DbConnection, StoreError};
 
 use super::Evaluation;
 use super::catalogue::GradingRelease;
+use super::staging_cost::assumed_reply;
 
 /// What judging would take under the current configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, utoipa::ToSchema)]
@@ -72,12 +72,13 @@ fn count(
         .collect();
     let keys: Vec<String> = items.keys().cloned().collect();
     let standing = load_judged(connection, &row.id, &keys)?;
-    let known = load_mean_completion_tokens(connection, &row.id)?;
+    let past = load_mean_completion_tokens(connection, &row.id)?;
     let mut usage = Usage::default();
     for (_, item) in items.iter().filter(|(key, _)| !standing.contains_key(*key)) {
         let tokens = configuration.estimate(item).map_err(|_| unreadable())?;
         usage.prompt_tokens += tokens.prompt_tokens;
-        usage.completion_tokens += mean(&known, item.rubric).unwrap_or(tokens.max_completion_tokens);
+        let reply = assumed_reply(&past, item.rubric, tokens.max_completion_tokens);
+        usage.completion_tokens += reply.tokens.ceil() as u64;
     }
     let counts = JudgingEstimate {
         calls: items.len() - standing.len(),
@@ -88,8 +89,4 @@ fn count(
         cost_usd: None,
     };
     Ok(Some((counts, usage)))
-}
-
-fn mean(known: &HashMap<String, f64>, rubric: Rubric) -> Option<u64> {
-    known.get(rubric.as_str()).map(|mean| mean.ceil() as u64)
 }

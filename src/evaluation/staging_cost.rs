@@ -8,7 +8,8 @@ use crate::domain::outcome::Outcome;
 use crate::domain::question::Rubric;
 use crate::judge::{self, Configuration, TokenEstimate, Usage};
 use crate::store::configurations::ConfigurationRow;
-use crate::store::judgements::{load_completions, load_judged};
+use crate::store::judgements::load_judged;
+use crate::store::spend::load_mean_completion_tokens;
 use crate::store::standing::load_unjudged;
 use crate::store::submissions::load_predictions;
 use crate::store::{Store, StoreError};
@@ -23,7 +24,7 @@ use super::staging::StagingError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// The mean of what LLM judges answered so far.
+    /// The mean of the calls so far.
     PastJudgements,
     /// The most that a reply may have.
     Cap,
@@ -80,7 +81,10 @@ pub async fn staging_cost(
     let configuration: Configuration = serde_json::from_str(&candidate.text).map_err(unreadable)?;
     let id = candidate.id.clone();
     let entries = store.read(move |connection| load_unjudged(connection, &id)).await?;
-    let past = store.read(load_completions).await?;
+    let id = candidate.id.clone();
+    let past: Result<_, StoreError> =
+        store.read(move |connection| load_mean_completion_tokens(connection, &id)).await;
+    let past = past?;
     let mut cost = StagingCost { entries: entries.len(), ..StagingCost::default() };
     let mut seen = HashSet::new();
     let mut calls = BTreeMap::<Rubric, (usize, u64)>::new();
@@ -148,13 +152,10 @@ fn short(key: &str) -> Option<u128> {
     u128::from_str_radix(key.get(..32)?, 16).ok()
 }
 
-fn assumed_reply(past: &[(Rubric, i64, i64)], rubric: Rubric, cap: u64) -> AssumedReply {
-    let of_rubric = || past.iter().filter(|(other, ..)| *other == rubric);
-    let calls: i64 = of_rubric().map(|(_, calls, _)| calls).sum();
-    let tokens: i64 = of_rubric().map(|(_, _, tokens)| tokens).sum();
-    if calls > 0 && cap > 0 {
-        AssumedReply { tokens: tokens as f64 / calls as f64, basis: Basis::PastJudgements }
-    } else {
-        AssumedReply { tokens: cap as f64, basis: Basis::Cap }
+/// How long a reply of a rubric is taken to be where it may have `cap` tokens; nothing comes back where it may have none.
+pub(super) fn assumed_reply(past: &BTreeMap<Rubric, f64>, rubric: Rubric, cap: u64) -> AssumedReply {
+    match past.get(&rubric) {
+        Some(mean) if cap > 0 => AssumedReply { tokens: *mean, basis: Basis::PastJudgements },
+        _ => AssumedReply { tokens: cap as f64, basis: Basis::Cap },
     }
 }

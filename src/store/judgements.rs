@@ -8,9 +8,8 @@ use diesel::prelude::*;
 use diesel::upsert::excluded;
 
 use super::connection::on_each;
-use super::schema::{judge_configurations, judge_spend, judgements};
-use super::{DbConnection, Result, StoreError, stored};
-use crate::domain::question::Rubric;
+use super::schema::{judge_spend, judgements};
+use super::{DbConnection, Result, StoreError};
 
 /// Keys of one SELECT; SQLite takes at most 32,766 parameters.
 const BATCH: usize = 1000;
@@ -168,19 +167,4 @@ pub fn has_judged_since(connection: &mut DbConnection, configuration_id: &str, a
         .filter(judgements::created_at_ms.ge(at_ms))
         .filter(judgements::decided_by.is_null());
     Ok(diesel::select(exists(later)).get_result(connection)?)
-}
-
-/// What LLM judges have been asked so far: rubric, calls and tokens that came back, in no order.
-pub fn load_completions(connection: &mut DbConnection) -> Result<Vec<(Rubric, i64, i64)>> {
-    let rows: Vec<(String, i64, i64)> = judge_spend::table
-        .inner_join(
-            judge_configurations::table.on(judge_configurations::id.eq(judge_spend::configuration_id)),
-        )
-        .filter(judge_configurations::kind.eq("llm"))
-        .select((judge_spend::rubric, judge_spend::calls, judge_spend::completion_tokens))
-        .load(connection)?;
-    let read = |(rubric, calls, tokens): (String, i64, i64)| {
-        Ok((stored("rubric", &rubric, Rubric::parse)?, calls, tokens))
-    };
-    rows.into_iter().map(read).collect()
 }

@@ -1,11 +1,12 @@
 //! What the judge cost, as it is read. Knows nothing of budgets.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use diesel::prelude::*;
 
-use super::schema::{judge_spend, teams};
-use super::{DbConnection, Result};
+use super::schema::{judge_configurations, judge_spend, teams};
+use super::{DbConnection, Result, stored};
+use crate::domain::question::Rubric;
 
 /// Calls and tokens of one day, configuration, rubric and team.
 #[derive(Debug, Clone, PartialEq, Queryable)]
@@ -52,20 +53,33 @@ pub fn load_spend(connection: &mut DbConnection, from: &str, to: &str) -> Result
     Ok(rows)
 }
 
-/// By rubric, the tokens that came back of one call under a configuration, in the mean; of rubrics without calls none.
+/// By rubric, the tokens that came back of one call in the mean: of calls under a configuration, or where it has none, of
+/// all calls to LLM judges.
 pub fn load_mean_completion_tokens(
     connection: &mut DbConnection,
     configuration_id: &str,
-) -> Result<HashMap<String, f64>> {
-    let sums: Vec<(String, i64, i64)> = judge_spend::table
-        .filter(judge_spend::configuration_id.eq(configuration_id))
-        .select((judge_spend::rubric, judge_spend::calls, judge_spend::completion_tokens))
+) -> Result<BTreeMap<Rubric, f64>> {
+    let rows: Vec<(String, String, i64, i64)> = judge_spend::table
+        .inner_join(
+            judge_configurations::table.on(judge_configurations::id.eq(judge_spend::configuration_id)),
+        )
+        .filter(judge_configurations::kind.eq("llm"))
+        .filter(judge_spend::calls.gt(0))
+        .select((
+            judge_spend::configuration_id,
+            judge_spend::rubric,
+            judge_spend::calls,
+            judge_spend::completion_tokens,
+        ))
         .load(connection)?;
-    let mut by_rubric = HashMap::<String, (i64, i64)>::new();
-    for (rubric, calls, tokens) in sums {
-        let sum = by_rubric.entry(rubric).or_default();
-        *sum = (sum.0 + calls, sum.1 + tokens);
+    let (mut all, mut own) = (BTreeMap::<Rubric, (i64, i64)>::new(), BTreeMap::new());
+    for (id, rubric, calls, tokens) in rows {
+        let rubric = stored("rubric", &rubric, Rubric::parse)?;
+        let sums = [Some(&mut all), (id == configuration_id).then_some(&mut own)];
+        for sum in sums.into_iter().flatten().map(|sums| sums.entry(rubric).or_default()) {
+            *sum = (sum.0 + calls, sum.1 + tokens);
+        }
     }
-    let called = by_rubric.into_iter().filter(|(_, (calls, _))| *calls > 0);
-    Ok(called.map(|(rubric, (calls, tokens))| (rubric, tokens as f64 / calls as f64)).collect())
+    all.extend(own);
+    Ok(all.into_iter().map(|(rubric, (calls, tokens))| (rubric, tokens as f64 / calls as f64)).collect())
 }
