@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::config::{JudgeSettings, StoreSettings};
 use crate::domain::question::Rubric;
 use crate::evaluation::judges::{Judges, JudgesError};
-use crate::judge::{Asked, Asking, Item};
+use crate::judge::{Asked, Asking, Failure, Item, Kind};
 use crate::store::Store;
 use crate::store::configurations::ConfigurationRow;
 use crate::telemetry::Metrics;
@@ -30,7 +30,10 @@ pub enum JudgeCommand {
 }
 
 /// Make one real call per rubric to the configured judge and say what came back
+///
+/// Where all is well and the configuration is in force, judging that waits for the judge goes on at once.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  secchi judge check\n  secchi judge check --judge-model gpt-6 --attacks")]
 pub struct CheckArgs {
     /// Also ask about answers that try to talk the judge into a score
     #[arg(long)]
@@ -68,6 +71,9 @@ async fn check(arguments: CheckArgs) -> anyhow::Result<()> {
     let note = standing(current, &configuration)?;
     if !arguments.json {
         println!("{note}");
+        if judges.wanted().kind == Kind::Offline {
+            println!("no endpoint is set (SECCHI_JUDGE_BASE_URL): this is the built-in offline judge");
+        }
         if judges.is_unlimited() {
             println!(
                 "warning: there is no budget; set SECCHI_JUDGE_BUDGET_USD_PER_DAY to limit what a day may cost"
@@ -100,13 +106,13 @@ async fn check(arguments: CheckArgs) -> anyhow::Result<()> {
             }
             Err(failure) => {
                 failed += 1;
-                json!({ "rubric": rubric, "configuration": configuration, "note": note, "error": failure.to_string(), "latency_ms": took_ms })
+                json!({ "rubric": rubric, "configuration": configuration, "note": note, "error": advised(failure), "latency_ms": took_ms })
             }
         };
         if arguments.json {
             println!("{line}");
         } else {
-            match result {
+            match &result {
                 Ok(verdict) => println!(
                     "{rubric}: scores {:?} from `{}` in {took_ms} ms, {} + {} tokens, ${:.6}",
                     verdict.scores,
@@ -115,18 +121,31 @@ async fn check(arguments: CheckArgs) -> anyhow::Result<()> {
                     usage.completion_tokens,
                     judges.cost_usd(usage)
                 ),
-                Err(failure) => println!("{rubric}: {failure} (after {took_ms} ms)"),
+                Err(failure) => println!("{rubric}: {} (after {took_ms} ms)", advised(failure)),
             }
         }
-    }
-    if failed == 0 && is_in_force {
-        judges.note_check(&store, Clock::System.now_ms()).await?;
+        // The other rubrics would only hear that the circuit is open.
+        anyhow::ensure!(!matches!(result, Err(Failure::Pause { .. })), "nothing can be judged so; see above");
     }
     anyhow::ensure!(failed == 0, "{failed} of {} rubrics got no valid score", Rubric::ALL.len());
+    if is_in_force {
+        judges.note_check(&store, Clock::System.now_ms()).await?;
+        if !arguments.json {
+            println!("the judge answers; judging that waited for it goes on");
+        }
+    }
     if arguments.attacks {
         judge_attacks::check(&judges, judge.as_ref(), arguments.json).await?;
     }
     Ok(())
+}
+
+/// What went wrong, and what to do about it.
+fn advised(failure: &Failure) -> String {
+    match failure.advice() {
+        Some(advice) => format!("{failure}; {advice}"),
+        None => failure.to_string(),
+    }
 }
 
 /// How the configuration of the settings stands to the one that is in force.

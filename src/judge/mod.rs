@@ -147,6 +147,33 @@ pub enum Failure {
     },
 }
 
+impl Failure {
+    /// What a maintainer can do about it, where that is known.
+    pub fn advice(&self) -> Option<&'static str> {
+        match self {
+            Failure::Item { reason: ItemReason::Unavailable, .. } => {
+                Some("see whether SECCHI_JUDGE_BASE_URL is right and the endpoint is up")
+            }
+            Failure::Item { .. } | Failure::Stopped => None,
+            Failure::Pause { cause, .. } => match cause {
+                PauseCause::Money => Some("pay at the endpoint, or raise its limit"),
+                PauseCause::Key => Some("set SECCHI_JUDGE_API_KEY to a key that the endpoint takes"),
+                PauseCause::MissingModel => Some(
+                    "set SECCHI_JUDGE_MODEL to a model of the endpoint, and SECCHI_JUDGE_BASE_URL to what stands before \
+                     `/chat/completions`",
+                ),
+                PauseCause::WrongModel => {
+                    Some("set SECCHI_JUDGE_MODEL to the model that answers, which is a change of judge")
+                }
+                PauseCause::SchemaRefused => {
+                    Some("ask an endpoint that takes a `response_format` of type `json_schema`")
+                }
+                PauseCause::CircuitOpen => None,
+            },
+        }
+    }
+}
+
 /// On whose behalf a judge is asked.
 #[derive(Clone)]
 pub struct Asking {

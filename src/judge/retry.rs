@@ -102,7 +102,7 @@ impl Retries {
     fn failure(&self, fault: &CallFault) -> Failure {
         let detail = match self.tries {
             1 => fault.detail.clone(),
-            tries => format!("{tries} tries, the last {fault}"),
+            tries => format!("{fault}, after {tries} tries"),
         };
         let pause = |cause| Failure::Pause { cause, detail: detail.clone() };
         let item = |reason| Failure::Item { reason, detail: detail.clone() };

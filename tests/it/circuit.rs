@@ -97,10 +97,12 @@ async fn a_check_that_passes_lets_judging_go_on() {
     until("the pause", async || is_paused(&server.submission(&team, &id).await)).await;
     let flags = judge.flags(1);
     let check: Vec<&str> = ["judge", "check"].into_iter().chain(flags.iter().map(String::as_str)).collect();
-    assert_eq!(run_on(&ground, &check).code, Some(1));
+    let wrong_key = run_on(&ground, &check);
+    assert_eq!(wrong_key.code, Some(1));
+    assert!(wrong_key.stdout.contains("; set SECCHI_JUDGE_API_KEY to a key"), "{}", wrong_key.stdout);
     judge.clear();
     let said = run_on(&ground, &check).stdout();
-    assert!(said.contains("is in force"), "{said}");
+    assert!(said.contains("is in force") && said.contains("that waited for it goes on"), "{said}");
     assert!(said.contains("there is no budget"), "{said}");
     assert_eq!(server.ended(&team, &id).await["state"], "scored");
 }
