@@ -264,7 +264,16 @@ fn print_submission(submission: &Value, json: bool) {
         word(&submission["state"])
     );
     if let Some(cause) = submission["paused_for"].as_str() {
-        println!("judging waits: {cause}");
+        match cause {
+            "budget" => println!("judging waits for the next day's budget (UTC); it goes on by itself"),
+            _ => println!("judging waits till the judge can be reached ({cause}); it goes on by itself"),
+        }
+    }
+    if submission["state"] == "incomplete" {
+        println!(
+            "{} answer(s) could not be judged and count as nothing; a maintainer has them tried again or decides them",
+            submission["progress"]["failed"]
+        );
     }
     if let Some(reason) = submission["withdrawn_reason"].as_str() {
         println!("withdrawn: {}", word(&reason.into()));
