@@ -16,6 +16,7 @@ use crate::evaluation::staging_cost::{Basis, StagingCost, staging_cost};
 use crate::evaluation::staging_moves::{Move, rank_moves};
 use crate::scoring::decimals::to_decimals;
 use crate::store::configurations::{CURRENT, ConfigurationRow, STAGED, find_current_configuration};
+use crate::store::rejudgings::{IncompleteEntry, load_incomplete_entries};
 use crate::store::{Store, StoreError};
 use crate::telemetry::Metrics;
 
@@ -56,6 +57,7 @@ pub struct StageArgs {
 ///
 /// Refused while a published entry has no complete scores under it. A retired configuration can be made current again.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  secchi judge activate\n  secchi judge activate d116640150d9646e")]
 pub struct ActivateArgs {
     /// The configuration [default: the staged one]
     #[arg(value_name = "ID")]
@@ -109,15 +111,22 @@ pub async fn stage(arguments: StageArgs) -> anyhow::Result<()> {
     let view =
         find_view(&store, &candidate.id).await?.ok_or(StoreError::missing("configuration", &candidate.id))?;
     let moves = moves(&store, &candidate.id).await?;
+    let id = candidate.id.clone();
+    let incomplete: Result<Vec<IncompleteEntry>, StoreError> =
+        store.read(move |connection| load_incomplete_entries(connection, &id)).await;
+    let incomplete = incomplete?;
     if arguments.json {
-        println!("{}", json!({ "configuration": view, "cost": cost, "moves": moves }));
+        println!(
+            "{}",
+            json!({ "configuration": view, "cost": cost, "moves": moves, "incomplete_entries": incomplete })
+        );
         return Ok(());
     }
     print_standing(&view);
     if view.state == STAGED {
         print_moves(&moves, view.complete);
-        print_next(&view);
     }
+    print_next(&view, incomplete);
     Ok(())
 }
 
@@ -267,17 +276,23 @@ fn print_moves(moves: &[Move], complete: i64) {
     println!("{}", table(&["split", "column", "model", "team", "rank", "value", "entry"], rows));
 }
 
-fn print_next(view: &ConfigurationView) {
+fn print_next(view: &ConfigurationView, incomplete: Vec<IncompleteEntry>) {
     if view.pending > 0 {
         println!("a running server or worker judges the rest; the same command again says how far it is");
     }
-    if view.incomplete > 0 {
+    if !incomplete.is_empty() {
+        println!("entries with answers that could not be judged:");
+        let rows = incomplete
+            .into_iter()
+            .map(|found| vec![found.entry, found.team, found.model_name, found.failed.to_string()]);
+        println!("{}", table(&["entry", "team", "model", "failed answers"], rows));
         println!(
-            "incomplete ones have answers that could not be judged; a maintainer has them tried again with \
-             POST /api/v1/admin/submissions/ID/retry"
+            "a maintainer reads them at /api/v1/admin/submissions/ENTRY/failures?configuration={}, and has them tried \
+             again (POST …/ENTRY/retry) or decides them (POST …/ENTRY/decisions)",
+            view.id
         );
     }
-    if view.complete == view.entries {
+    if view.state == STAGED && view.complete == view.entries {
         println!("secchi judge activate makes it current");
     }
 }

@@ -26,6 +26,9 @@ pub enum DecisionError {
     /// There is no such submission.
     #[error("there is no submission `{0}`")]
     Unknown(String),
+    /// The submission has no judgements under the configuration.
+    #[error("the submission was not judged under `{0}`; `secchi judge list` lists the configurations")]
+    NotJudged(String),
     /// The submission's judging has not ended with failed answers.
     #[error(
         "the submission is `{0}`; only failed answers of an `incomplete` one can be decided, or of an incomplete \
@@ -33,7 +36,10 @@ pub enum DecisionError {
     )]
     State(SubmissionState),
     /// The answer has a score, or waits for one.
-    #[error("the answer to `{0}` has not failed; only failed answers can be decided")]
+    #[error(
+        "the answer to `{0}` has not failed; only failed answers can be decided, those of an incomplete rejudging with \
+         its `configuration`"
+    )]
     NotFailed(String),
     /// The judge has scored the same answer since.
     #[error(
@@ -95,7 +101,7 @@ pub async fn decide(
         let case = case.map_err(|submission| match &new.configuration {
             None => DecisionError::State(submission.state),
             Some(asked) => {
-                let detail = format!("the submission was not judged under `{asked}`");
+                let detail = DecisionError::NotJudged(asked.clone()).to_string();
                 DecisionError::Faults(vec![MetadataFault { pointer: "/configuration".into(), detail }])
             }
         })?;
@@ -202,7 +208,7 @@ async fn try_decision(
                     end_rejudging(connection, &id, &configuration, &ending, now_ms)?;
                 }
             }
-            note_in_log(connection, &id, failure, &decision)?;
+            note_in_log(connection, &id, &configuration_id, failure, &decision)?;
             bump_board_revision(connection)?;
             let ended = find(connection, &id)?;
             let has_ended = ended.state != submission.state;
@@ -278,13 +284,18 @@ fn note_failed(
 fn note_in_log(
     connection: &mut DbConnection,
     id: &str,
+    configuration_id: &str,
     failure: FailureReason,
     decision: &Decision,
 ) -> Result<(), StoreError> {
     let Decision { question_id, scores, reason, by, at_ms, .. } = decision;
-    let before = serde_json::json!({ "question_id": question_id, "failed": failure }).to_string();
-    let after =
-        serde_json::json!({ "question_id": question_id, "scores": scores, "reason": reason }).to_string();
+    let said = |mut what: serde_json::Value| {
+        what["configuration"] = configuration_id.into();
+        what["question_id"] = question_id.as_str().into();
+        what.to_string()
+    };
+    let before = said(serde_json::json!({ "failed": failure }));
+    let after = said(serde_json::json!({ "scores": scores, "reason": reason }));
     let subject = (by.as_str(), "decide_answer", id);
     insert_audit(connection, *at_ms, subject, Some(&before), Some(&after))
 }

@@ -48,13 +48,17 @@ pub(super) struct Case {
 /// The answers of a submission that failed or were decided, in the order of the questions.
 ///
 /// # Errors
-/// When there is no such submission, or the database fails.
+/// When there is no such submission, it was not judged under that configuration, or the database fails.
 pub async fn failed_answers(
     evaluation: &Evaluation,
     id: &str,
     configuration_id: Option<String>,
 ) -> Result<Vec<FailedAnswer>, DecisionError> {
-    let Ok(case) = load_case(evaluation, id, configuration_id).await? else { return Ok(Vec::new()) };
+    let case = match (load_case(evaluation, id, configuration_id.clone()).await?, configuration_id) {
+        (Ok(case), _) => case,
+        (Err(_), None) => return Ok(Vec::new()),
+        (Err(_), Some(asked)) => return Err(DecisionError::NotJudged(asked)),
+    };
     let (name, configuration_id) = (id.to_owned(), case.configuration_id.clone());
     let known: Result<(Vec<FailureRow>, Vec<Decision>), StoreError> = evaluation
         .store

@@ -34,7 +34,8 @@ pub enum StagingError {
     /// The board would lose rows.
     #[error(
         "{missing} of {entries} published entries have no complete scores under `{id}`; \
-         `secchi judge stage --configuration {id}` has them judged and shows how far it is"
+         `secchi judge stage --configuration {id}` has them judged, and says how far it is and which answers are in the \
+         way"
     )]
     Unjudged {
         /// The configuration.

@@ -102,7 +102,7 @@ impl From<FailedAnswer> for FailureView {
         (status = 400, description = "The query is faulty", body = Problem, content_type = "application/problem+json"),
         (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
-        (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "There is none with this id, or it was not judged under that configuration", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/admin/submissions/{id}/failures")]

@@ -238,7 +238,9 @@ impl From<LifecycleError> for Problem {
 impl From<DecisionError> for Problem {
     fn from(error: DecisionError) -> Problem {
         let code = match error {
-            DecisionError::Unknown(_) => return Problem::not_found(error.to_string()),
+            DecisionError::Unknown(_) | DecisionError::NotJudged(_) => {
+                return Problem::not_found(error.to_string());
+            }
             DecisionError::Faults(faults) => {
                 let detail = "the decision is faulty; mend each of the `errors`";
                 return Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_decision", detail)

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 
 use diesel::dsl::{count_star, exists, not};
 use diesel::prelude::*;
+use serde::Serialize;
 
 use super::configurations::{CURRENT, STAGED};
 use super::connection::on_each;
-use super::schema::{judge_configurations, leases, rejudgings, releases, scores, submissions};
+use super::schema::{judge_configurations, leases, rejudgings, releases, scores, submissions, teams};
 use super::standing::{load_unjudged, published};
 use super::{DbConnection, Result};
 
@@ -140,6 +141,38 @@ pub fn load_incomplete(connection: &mut DbConnection, submission_id: &str) -> Re
         .filter(rejudgings::state.eq(INCOMPLETE))
         .order(rejudgings::configuration_id)
         .select(rejudgings::configuration_id)
+        .load(connection)?;
+    Ok(found)
+}
+
+/// An entry with answers that could not be judged under a configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Serialize)]
+pub struct IncompleteEntry {
+    /// The submission.
+    pub entry: String,
+    /// The team's short name.
+    pub team: String,
+    /// The model's name.
+    pub model_name: String,
+    /// How many of its answers could not be judged.
+    pub failed: i32,
+}
+
+/// The published entries of active releases whose rejudging under a configuration ended incomplete.
+pub fn load_incomplete_entries(
+    connection: &mut DbConnection,
+    configuration_id: &str,
+) -> Result<Vec<IncompleteEntry>> {
+    let found = rejudgings::table
+        .inner_join(submissions::table.on(submissions::id.eq(rejudgings::submission_id)))
+        .inner_join(releases::table.on(releases::id.eq(submissions::release_id)))
+        .inner_join(teams::table.on(teams::id.eq(submissions::team_id)))
+        .filter(rejudgings::configuration_id.eq(configuration_id))
+        .filter(rejudgings::state.eq(INCOMPLETE))
+        .filter(releases::active)
+        .filter(published())
+        .order((submissions::split, submissions::created_at_ms))
+        .select((submissions::id, teams::slug, submissions::model_name, rejudgings::failed))
         .load(connection)?;
     Ok(found)
 }

@@ -171,9 +171,15 @@ async fn a_decided_answer_completes_its_submission_and_the_entry_says_so() {
     assert_eq!(lines.len(), 1, "{lines:?}");
     let AuditLine { actor, before, after } = &lines[0];
     assert_eq!(actor, "harbour");
-    assert_eq!(before.parse::<Value>().unwrap(), json!({ "question_id": failing, "failed": "refused" }));
-    let expected = json!({ "question_id": failing, "scores": [5, 0, 1], "reason": REASON });
-    assert_eq!(after.parse::<Value>().unwrap(), expected);
+    let configuration = &decided["judge"]["configuration"];
+    let what = |what: Value| {
+        let mut what = what;
+        what["configuration"] = configuration.clone();
+        what["question_id"] = json!(failing);
+        what
+    };
+    assert_eq!(before.parse::<Value>().unwrap(), what(json!({ "failed": "refused" })));
+    assert_eq!(after.parse::<Value>().unwrap(), what(json!({ "scores": [5, 0, 1], "reason": REASON })));
 
     // Another team's same answers: nobody is asked, and the entry says what it stands on.
     let asked = judge.asked().len();
@@ -344,6 +350,11 @@ async fn an_answer_that_fails_under_a_staged_judge_is_decided_there() {
     judge_command(&secchi.ground, &["stage"], &flags).stdout();
     secchi.drain().await;
     assert_eq!(judge_command(&secchi.ground, &["activate"], &[]).code, Some(1));
+    let said = judge_command(&secchi.ground, &["stage", "--json"], &flags).stdout();
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let named =
+        json!([{ "entry": id, "team": "reef-lab", "model_name": submission["model_name"], "failed": 1 }]);
+    assert_eq!(said["incomplete_entries"], named);
     let staged = list(&secchi.ground).into_iter().find(|known| known["state"] == "staged").unwrap();
     let configuration = text_of(&staged["id"]);
 
@@ -353,6 +364,8 @@ async fn an_answer_that_fails_under_a_staged_judge_is_decided_there() {
     let of_staged =
         secchi.get_json(&format!("{path}?configuration={configuration}"), Some(&maintainer.key)).await;
     assert_eq!(of_staged["items"][0]["question_id"], failing);
+    let nowhere = secchi.get(&format!("{path}?configuration=nowhere"), Some(&maintainer.key)).await;
+    problem(nowhere, 404).await;
     let mut named = decision(&failing, [0, 0, 0]);
     named["configuration"] = json!(configuration);
     let decided = decide(&secchi, &maintainer, &id, &named).await;
