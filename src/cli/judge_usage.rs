@@ -10,6 +10,9 @@ use crate::store::{Store, StoreError};
 
 /// Sum calls, tokens and dollars of the judge
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  secchi judge usage\n  secchi judge usage --from 2026-11-01 --by team --by rubric"
+)]
 pub struct UsageArgs {
     /// The first UTC day, such as 2026-11-01 [default: 29 days before today]
     #[arg(long, value_name = "DAY")]

@@ -10,7 +10,17 @@ use crate::program::{Ended, run, run_on, secchi as program};
 use crate::support::{Ground, Options, Secchi, metadata, sample};
 
 /// Commands whose help shows how they are used.
-const WITH_EXAMPLE: [&str; 6] = ["serve", "worker", "dataset import", "team create", "judge stage", "submit"];
+const WITH_EXAMPLE: [&str; 9] = [
+    "serve",
+    "worker",
+    "dataset import",
+    "team create",
+    "judge check",
+    "judge usage",
+    "judge stage",
+    "judge activate",
+    "submit",
+];
 
 /// Every command, as words, found by reading the help.
 pub fn commands(folder: &Path) -> Vec<Vec<String>> {
