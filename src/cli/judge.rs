@@ -83,47 +83,37 @@ async fn check(arguments: CheckArgs) -> anyhow::Result<()> {
     let judge = judges.wanted_judge()?;
     let mut failed = 0;
     for rubric in Rubric::ALL {
-        let evidence = evidence();
-        let item = Item {
-            question_id: "check--q1",
-            rubric: *rubric,
-            question: "How do the camera movement and viewpoint capture the sea turtle?",
-            reference: REFERENCE,
-            evidence: &evidence,
-            answer: REFERENCE,
-        };
         let started = Instant::now();
-        let Asked { result, usage, .. } = judge.judge(&item, Asking::to_the_end()).await;
+        let Asked { result, usage, .. } =
+            judge.judge(&item(*rubric, &evidence()), Asking::to_the_end()).await;
         let took_ms = started.elapsed().as_millis();
-        let line = match &result {
-            Ok(verdict) => {
-                let cost_usd = judges.cost_usd(usage);
-                json!({
-                    "rubric": rubric, "configuration": configuration, "note": note, "model": verdict.model, "scores": verdict.scores,
-                    "latency_ms": took_ms, "prompt_tokens": usage.prompt_tokens,
-                    "completion_tokens": usage.completion_tokens, "cost_usd": cost_usd,
-                })
-            }
-            Err(failure) => {
-                failed += 1;
-                json!({ "rubric": rubric, "configuration": configuration, "note": note, "error": advised(failure), "latency_ms": took_ms })
-            }
-        };
+        let cost_usd = judges.cost_usd(usage);
         if arguments.json {
+            let mut line = json!({
+                "rubric": rubric, "configuration": configuration, "note": note, "latency_ms": took_ms,
+                "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens, "cost_usd": cost_usd,
+            });
+            match &result {
+                Ok(verdict) => {
+                    line["model"] = json!(verdict.model);
+                    line["scores"] = json!(verdict.scores);
+                }
+                Err(failure) => line["error"] = json!(advised(failure)),
+            }
             println!("{line}");
         } else {
+            let took = format!(
+                "in {took_ms} ms, {} + {} tokens, ${cost_usd:.6}",
+                usage.prompt_tokens, usage.completion_tokens
+            );
             match &result {
-                Ok(verdict) => println!(
-                    "{rubric}: scores {:?} from `{}` in {took_ms} ms, {} + {} tokens, ${:.6}",
-                    verdict.scores,
-                    verdict.model,
-                    usage.prompt_tokens,
-                    usage.completion_tokens,
-                    judges.cost_usd(usage)
-                ),
-                Err(failure) => println!("{rubric}: {} (after {took_ms} ms)", advised(failure)),
+                Ok(verdict) => {
+                    println!("{rubric}: scores {:?} from `{}` {took}", verdict.scores, verdict.model)
+                }
+                Err(failure) => println!("{rubric}: {} ({took})", advised(failure)),
             }
         }
+        failed += usize::from(result.is_err());
         // The other rubrics would only hear that the circuit is open.
         anyhow::ensure!(!matches!(result, Err(Failure::Pause { .. })), "nothing can be judged so; see above");
     }
@@ -138,6 +128,17 @@ async fn check(arguments: CheckArgs) -> anyhow::Result<()> {
         judge_attacks::check(&judges, judge.as_ref(), arguments.json).await?;
     }
     Ok(())
+}
+
+fn item(rubric: Rubric, evidence: &serde_json::Map<String, serde_json::Value>) -> Item<'_> {
+    Item {
+        question_id: "check--q1",
+        rubric,
+        question: "How do the camera movement and viewpoint capture the sea turtle?",
+        reference: REFERENCE,
+        evidence,
+        answer: REFERENCE,
+    }
 }
 
 /// What went wrong, and what to do about it.

@@ -237,6 +237,12 @@ impl Slice<'_> {
             if is_short && self.calls.is_empty() {
                 // What others have reserved may come back soon.
                 let now_ms = self.evaluation.clock.now_ms();
+                if is_spent {
+                    tracing::warn!(
+                        "the day's judge budget is spent; judging goes on at midnight UTC, or once a process starts with a \
+                         higher SECCHI_JUDGE_BUDGET_USD_PER_DAY"
+                    );
+                }
                 let rest_ms = if is_spent { instant::next_day_ms(now_ms) - now_ms } else { REST_MS };
                 self.end = SliceEnd::Paused { paused_for: PausedFor::Budget, rest_ms };
             }
