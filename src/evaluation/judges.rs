@@ -59,14 +59,15 @@ enum Source {
 
 /// Dollars for a million tokens.
 #[derive(Debug, Clone, Copy, Default)]
-struct Prices {
+pub(super) struct Prices {
     sent: f64,
     cached: f64,
     received: f64,
 }
 
 impl Prices {
-    fn cost_usd(self, usage: Usage) -> f64 {
+    /// What so many tokens cost, in dollars.
+    pub(super) fn cost_usd(self, usage: Usage) -> f64 {
         let fresh = usage.prompt_tokens.saturating_sub(usage.cached_tokens) as f64;
         let (cached, received) = (usage.cached_tokens as f64, usage.completion_tokens as f64);
         (fresh * self.sent + cached * self.cached + received * self.received) / 1e6
@@ -159,6 +160,11 @@ impl Judges {
         self.prices.cost_usd(usage)
     }
 
+    /// What tokens cost.
+    pub(super) fn prices(&self) -> Prices {
+        self.prices
+    }
+
     /// Dollars that judging may cost in a UTC day, if there is such a limit.
     pub fn budget_usd(&self) -> Option<f64> {
         self.budget_usd
@@ -177,17 +183,14 @@ impl Judges {
         }
     }
 
-    /// Lets calls go out again if the judge was checked after it was given up.
+    /// Milliseconds until a probe may go out; none if calls may, also because the judge was checked after it was given up.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn recover(&self, store: &Store) -> Result<(), StoreError> {
-        if let Some(gate) = self.gate()
-            && gate.closed().is_some()
-        {
-            gate.recover(store.read(load_judge_checked).await?).await;
-        }
-        Ok(())
+    pub async fn rest_ms(&self, store: &Store) -> Result<Option<i64>, StoreError> {
+        let Some(gate) = self.gate().filter(|gate| gate.closed().is_some()) else { return Ok(None) };
+        gate.recover(store.read(load_judge_checked).await?).await;
+        Ok(gate.rest_ms().filter(|rest_ms| *rest_ms > 0))
     }
 
     /// Notes that the judge in force was seen to answer: whoever gave it up tries again.

@@ -112,6 +112,13 @@ async fn slice(
     submission: Submission,
     stopping: &mut watch::Receiver<bool>,
 ) -> Result<&'static str, WorkError> {
+    if submission.paused_for == Some(PausedFor::JudgeUnavailable)
+        && let Some(rest_ms) = evaluation.judges.rest_ms(&evaluation.store).await?
+    {
+        // As it was: what it needs is read when there is something to do.
+        put_back(evaluation, lease, submission.paused_for, rest_ms).await?;
+        return Ok("requeued");
+    }
     let (release, answers) = answered(evaluation, &submission).await?;
     let (submission, configuration_id, mut outcomes) = match graded(evaluation, &submission).await? {
         Some((configuration_id, outcomes)) => (submission, configuration_id, outcomes),

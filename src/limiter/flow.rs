@@ -14,6 +14,9 @@ const FIRST_PROBE_MS: i64 = 250;
 /// The longest wait between two probes.
 const MAX_PROBE_MS: i64 = 15_000;
 
+/// How long those rest who come while a probe is under way.
+const PROBE_REST_MS: i64 = 3_000;
+
 /// The longest told wait that everybody observes; a longer one is a matter of the call that it was told.
 const MAX_HOLD_MS: i64 = 30_000;
 
@@ -182,9 +185,13 @@ impl Flow {
         now_ms: i64,
     ) -> Turn {
         self.hear(owner, held, now_ms);
-        if let Some(open) = &self.open {
-            let is_probing = open.prober.as_ref().is_some_and(|prober| self.holders.contains_key(prober));
-            if is_probing || now_ms < open.closed.retry_at_ms {
+        if let Some(open) = &mut self.open {
+            let is_probing = open.prober.as_ref().map(|prober| self.holders.contains_key(prober));
+            if is_probing == Some(true) {
+                // A probe may take long, and nobody need come before.
+                open.closed.retry_at_ms = open.closed.retry_at_ms.max(now_ms + PROBE_REST_MS);
+            }
+            if is_probing.unwrap_or(now_ms < open.closed.retry_at_ms) {
                 return Turn::Closed(open.closed.clone());
             }
         }
@@ -278,6 +285,9 @@ impl Flow {
             && let Some(open) = &mut self.open
         {
             open.prober = None;
+            if ended.effect == Effect::Abandoned {
+                open.closed.retry_at_ms = now_ms;
+            }
         }
     }
 

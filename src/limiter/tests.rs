@@ -127,6 +127,20 @@ fn one_probe_at_a_time_goes_out_ever_later_and_closes_the_circuit_when_it_succee
 }
 
 #[test]
+fn who_comes_while_a_probe_is_under_way_rests_for_a_while() {
+    let (mut flow, limits) = (Flow::default(), limits(4, None, None));
+    for now_ms in 1..=20 {
+        call(&mut flow, &limits, failure(false), now_ms);
+    }
+    assert_eq!(flow.take(&limits, ("a", 0), 1, 2_000), Turn::Go { is_probe: true });
+    let refused = flow.take(&limits, ("b", 0), 1, 10_000);
+    assert!(matches!(refused, Turn::Closed(closed) if closed.retry_at_ms > 10_000));
+    // A probe that is given up says nothing, and makes nobody wait.
+    flow.settle(&limits, ("a", 0), &ended(Effect::Abandoned, 2_000, true), 10_001);
+    assert_eq!(flow.take(&limits, ("b", 0), 1, 10_002), Turn::Go { is_probe: true });
+}
+
+#[test]
 fn the_probe_of_a_process_that_was_killed_lapses() {
     let (mut flow, limits) = (Flow::default(), limits(8, None, None));
     let stop = Effect::Stop { cause: "key".into(), detail: "d".into() };
