@@ -1,9 +1,11 @@
 //! `secchi serve`, `secchi worker` and `secchi migrate`: processes that run until they are told to stop.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
 
 use crate::app::{self, Process, Running};
 use crate::clock::Clock;
@@ -14,6 +16,9 @@ use crate::store::Store;
 
 const SERVER_METRICS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 9464);
 const WORKER_METRICS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 9465);
+
+/// How long a stop may take where the database cannot be reached; what is under way is then as after a kill.
+const STOP_LIMIT: Duration = Duration::from_secs(9);
 
 /// Serve the API, the pages and, unless told otherwise, an embedded worker
 ///
@@ -128,6 +133,8 @@ async fn until_stopped(running: Running) -> anyhow::Result<()> {
         _ = interrupt.recv() => {}
     }
     tracing::info!("stopping: what is under way ends or is put back");
-    running.stop().await;
+    if timeout(STOP_LIMIT, running.stop()).await.is_err() {
+        tracing::warn!("what was under way could not be put back in time; it will be taken up again");
+    }
     Ok(())
 }
