@@ -28,6 +28,7 @@ use crate::judge::Judge;
 use crate::limiter::{Gate, HttpLimiter};
 use crate::queue::{EmbeddedQueue, Queue, QueueError, RedisQueue};
 use crate::store::judgements::load_spent_usd;
+use crate::store::rejudgings::wake_rejudgings;
 use crate::store::submissions::{count_by_state, wake_paused};
 use crate::store::{Store, StoreError, load_installation_id};
 use crate::telemetry::Metrics;
@@ -213,7 +214,12 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
     };
     judges.establish(&store, process.clock.now_ms()).await?;
     // The budget may be another one than before.
-    store.write(|connection| wake_paused(connection, PausedFor::Budget)).await?;
+    store
+        .write(|connection| {
+            wake_rejudgings(connection)?;
+            wake_paused(connection, PausedFor::Budget)
+        })
+        .await?;
     let evaluation = Arc::new(Evaluation {
         store,
         queue,
