@@ -21,6 +21,7 @@ use crate::store::submissions::Submission;
 use super::Evaluation;
 use super::catalogue::GradingRelease;
 use super::judges::JudgesError;
+use super::reserving::{Granted, Reserving};
 use super::verdicts::{Judged, Ledger, Pending};
 use super::work::WorkError;
 
@@ -91,10 +92,7 @@ pub async fn judge_slice(
         return Ok(SliceEnd::Complete);
     }
     ledger.mark_failed(&mut pending).await?;
-    evaluation.judges.recover(&evaluation.store).await?;
-    if let Some(rest_ms) =
-        evaluation.judges.gate().and_then(|gate| gate.rest_ms()).filter(|rest_ms| *rest_ms > 0)
-    {
+    if let Some(rest_ms) = evaluation.judges.rest_ms(&evaluation.store).await? {
         return Ok(SliceEnd::Paused { paused_for: PausedFor::JudgeUnavailable, rest_ms });
     }
     let judge = match evaluation.judges.judge(&evaluation.store, work.configuration_id).await {
@@ -114,6 +112,7 @@ pub async fn judge_slice(
         work,
         judge,
         ledger,
+        reserving: Reserving::new(evaluation, work),
         unclaimed: pending,
         claimed: VecDeque::new(),
         calls: JoinSet::new(),
@@ -139,6 +138,8 @@ struct Slice<'a> {
     work: &'a Work<'a>,
     judge: Arc<dyn Judge>,
     ledger: Ledger<'a>,
+    /// None where there is no budget.
+    reserving: Option<Reserving>,
     unclaimed: Vec<Pending>,
     claimed: VecDeque<Pending>,
     calls: JoinSet<Judged>,
@@ -226,11 +227,14 @@ impl Slice<'_> {
                 self.has_claimed |= !self.claimed.is_empty();
                 continue;
             }
-            let (granted, is_spent) = match self.evaluation.judges.budget_usd() {
-                None => (ready.len(), false),
-                Some(budget_usd) => self.ledger.reserve(&ready, budget_usd, self.most_usd(&ready)).await?,
+            let Granted { calls, is_spent } = match &self.reserving {
+                None => Granted { calls: ready.len(), is_spent: false },
+                Some(reserving) => {
+                    let keys = ready.iter().map(|pending| pending.key.clone()).collect();
+                    reserving.reserve(keys, self.most_usd(&ready)).await?
+                }
             };
-            let left = ready.split_off(granted);
+            let left = ready.split_off(calls);
             let is_short = !left.is_empty();
             left.into_iter().rev().for_each(|pending| self.claimed.push_front(pending));
             ready.into_iter().for_each(|pending| self.start(pending));
@@ -269,8 +273,9 @@ impl Slice<'_> {
 
     fn start(&mut self, mut pending: Pending) {
         pending.asked_at_ms = self.evaluation.clock.now_ms();
-        let asking =
-            Asking { line: self.line(), stop: self.stop.subscribe(), has_failed: pending.has_failed };
+        let further = self.reserving.as_ref().map(|reserving| reserving.further(&pending.key));
+        let (line, stop) = (self.line(), self.stop.subscribe());
+        let asking = Asking { line, stop, has_failed: pending.has_failed, wait: pending.wait, further };
         self.calls.spawn(call(self.judge.clone(), self.work.release.clone(), pending, asking));
     }
 
@@ -335,8 +340,15 @@ fn pending(work: &Work<'_>, outcomes: &[Outcome]) -> Vec<Pending> {
         .filter_map(|(place, _)| {
             let answer = judge::normalise(work.answers.get(place)?.as_deref()?);
             let rubric = work.release.facts.get(place)?.question_type.rubric()?;
-            let mut pending =
-                Pending { place, rubric, key: String::new(), answer, asked_at_ms: 0, has_failed: false };
+            let mut pending = Pending {
+                place,
+                rubric,
+                key: String::new(),
+                answer,
+                asked_at_ms: 0,
+                has_failed: false,
+                wait: Duration::ZERO,
+            };
             pending.key = judge::judgement_key(&work.release.item(place, &pending.answer)?);
             Some(pending)
         })

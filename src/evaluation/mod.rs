@@ -16,6 +16,7 @@ pub mod judging;
 pub mod lifecycle;
 pub mod quota;
 mod rejudging;
+mod reserving;
 pub mod staging;
 pub mod staging_cost;
 pub mod staging_moves;

@@ -10,7 +10,6 @@ use crate::domain::question::Rubric;
 use crate::domain::submission::PausedFor;
 use crate::judge::{Asked, Failure, ItemReason, Usage, Verdict};
 use crate::limiter::Pass;
-use crate::store::claims::Reservation;
 use crate::store::failures::{FailureRow, load_failures};
 use crate::store::judgements::{self, JudgementRow, SpendRow};
 use crate::store::submissions::Progress;
@@ -41,6 +40,8 @@ pub(super) struct Pending {
     pub(super) asked_at_ms: i64,
     /// Whether a call about it has failed before.
     pub(super) has_failed: bool,
+    /// How long the judge wants to be left alone about it.
+    pub(super) wait: Duration,
 }
 
 /// Scores that stand, by the key of their judgement.
@@ -56,12 +57,14 @@ pub(super) struct Ledger<'a> {
     pub(super) outcomes: &'a mut [Outcome],
     progress: Progress,
     unsaved: Unsaved,
-    /// Answers that a call failed at: they get another one.
+    /// Answers that a call failed at or was stopped: they get another one.
     pub(super) again: Vec<Pending>,
     /// Answers that a call failed at while nothing was scored: whose failure it is shows later.
     aside: Vec<(Pending, FailureRow)>,
     /// When what was stored was last safe from a power cut.
     lasting_at: Instant,
+    /// Judgements that were stored since.
+    not_lasting: Vec<JudgementRow>,
 }
 
 /// What came and is not stored yet.
@@ -87,6 +90,7 @@ impl<'a> Ledger<'a> {
             again: Vec::new(),
             aside: Vec::new(),
             lasting_at: Instant::now(),
+            not_lasting: Vec::new(),
         }
     }
 
@@ -157,32 +161,6 @@ impl<'a> Ledger<'a> {
         Ok(left)
     }
 
-    /// Reserves money for calls about `pending`, in their order; says for how many there is enough, and whether the day's
-    /// budget is spent.
-    pub(super) async fn reserve(
-        &self,
-        pending: &[Pending],
-        budget_usd: f64,
-        each_usd: f64,
-    ) -> Result<(usize, bool), WorkError> {
-        let keys: Vec<String> = pending.iter().map(|pending| pending.key.clone()).collect();
-        let (configuration_id, lease) = (self.work.configuration_id.to_owned(), self.work.lease.clone());
-        let now_ms = self.evaluation.clock.now_ms();
-        let granted: Result<(usize, bool), StoreError> = self
-            .evaluation
-            .store
-            .write_recoverable(move |connection| {
-                claims::lock_budget(connection)?;
-                let spent_usd = judgements::load_spent_usd(connection, &instant::day(now_ms))?;
-                let reservation = Reservation { budget_usd, spent_usd, each_usd };
-                let granted =
-                    claims::reserve_money(connection, &configuration_id, &lease, &keys, reservation, now_ms)?;
-                Ok((granted, spent_usd >= budget_usd))
-            })
-            .await;
-        Ok(granted?)
-    }
-
     /// Notes what came of a call; says so when no further call makes sense.
     pub(super) fn take(&mut self, (pending, asked): Judged) -> Option<PausedFor> {
         let question_id = &self.work.release.question_ids[pending.place];
@@ -201,10 +179,13 @@ impl<'a> Ledger<'a> {
             Err(Failure::Item { reason, detail }) => {
                 tracing::warn!(submission, question_id, %reason, detail, "not judged");
                 let row = self.failure_row(&pending, question_id, reason, detail);
-                self.unsaved.failures.push((pending, row));
+                self.unsaved.failures.push((Pending { wait: asked.wait, ..pending }, row));
                 None
             }
-            Err(Failure::Stopped) => None,
+            Err(Failure::Stopped) => {
+                self.again.push(pending);
+                None
+            }
             Err(Failure::Pause { cause, detail }) => {
                 tracing::warn!(submission, question_id, %cause, detail, "no judgement for now");
                 Some(PausedFor::JudgeUnavailable)
@@ -331,10 +312,12 @@ impl<'a> Ledger<'a> {
         let store = &self.evaluation.store;
         let mut tries = 0;
         loop {
-            let one = batch.clone();
+            let mut one = batch.clone();
             // A power cut undoes a second of judging at most, and nobody waits for the disk after each answer.
-            let stored = if self.lasting_at.elapsed() >= LASTING_EVERY {
-                self.lasting_at = Instant::now();
+            let is_lasting = self.lasting_at.elapsed() >= LASTING_EVERY;
+            let stored = if is_lasting {
+                // A database on another machine may have lost them while this process lives and goes on after them.
+                one.judgements.extend_from_slice(&self.not_lasting);
                 store.write(move |connection| one.store(connection)).await
             } else {
                 store.write_recoverable(move |connection| one.store(connection)).await
@@ -345,7 +328,15 @@ impl<'a> Ledger<'a> {
                     tracing::warn!(submission = self.work.submission.id, %error, "judgements could not be stored yet");
                     tokio::time::sleep(STORE_WAIT).await;
                 }
-                other => return other,
+                Ok(stored) if is_lasting => {
+                    self.lasting_at = Instant::now();
+                    self.not_lasting.clear();
+                    return Ok(stored);
+                }
+                other => {
+                    self.not_lasting.extend(batch.judgements);
+                    return other;
+                }
             }
         }
     }

@@ -15,7 +15,7 @@ use super::configuration::Configuration;
 use super::fault::CallFault;
 use super::headers::Remaining;
 use super::prompt::{Prompts, Rendered};
-use super::retry::{Backoff, Next, Retries};
+use super::retry::{Backoff, CALL_DEADLINE, Next, Retries};
 use super::{
     Asked, Asking, BuildError, CallReport, Failure, Item, ItemReason, Judge, Observer, PauseCause, Usage,
     Verdict, reply,
@@ -73,10 +73,15 @@ impl HttpJudge {
     ) -> Result<Verdict, Failure> {
         let prompt = self.prompts.of(item.rubric).render(item, &self.configuration.fence_secret);
         let mut retries = Retries::new(self.backoff);
+        self.rest(&asking, asking.wait).await?;
         loop {
             let most = self.most(item.rubric, &prompt, retries.is_lengthened());
-            let request = self.request(item.rubric, &prompt, retries.is_lengthened());
+            if !asking.may_go_on(spent.usage, most).await {
+                return Err(Failure::Stopped);
+            }
             let mut pass = self.enter(&asking, most).await?;
+            // Only now: another call may have learnt meanwhile what the endpoint refuses.
+            let request = self.request(item.rubric, &prompt, retries.is_lengthened());
             let started = Instant::now();
             let result = match self.chat.ask(&request).await {
                 Ok(reply) => self.read(item.rubric, reply),
@@ -109,7 +114,10 @@ impl HttpJudge {
             pass.note(effect(&fault, &next, is_news), used, told(fault.wait, fault.remaining));
             pass.settle().await;
             match next {
-                Next::Stop(failure) => return Err(failure),
+                Next::Stop(failure) => {
+                    spent.wait = fault.wait.unwrap_or_default().min(CALL_DEADLINE);
+                    return Err(failure);
+                }
                 Next::Again(wait) => self.rest(&asking, wait).await?,
             }
         }
@@ -212,6 +220,8 @@ impl HttpJudge {
 struct Spent {
     calls: u32,
     usage: Usage,
+    /// The wait that the last try was told.
+    wait: Duration,
     /// The pass of the call that gave the verdict.
     pass: Option<Pass>,
 }
@@ -236,7 +246,7 @@ impl Judge for HttpJudge {
         async move {
             let mut spent = Spent::default();
             let result = self.ask_until_done(item, asking, &mut spent).await;
-            Asked { result, calls: spent.calls, usage: spent.usage, pass: spent.pass }
+            Asked { result, calls: spent.calls, usage: spent.usage, wait: spent.wait, pass: spent.pass }
         }
         .boxed()
     }

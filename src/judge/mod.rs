@@ -134,7 +134,7 @@ pub enum Failure {
         /// The last fault and the number of tries, without the server's own words.
         detail: String,
     },
-    /// The caller does not want it any more.
+    /// The caller does not want it any more, or no further try.
     #[error("the call was given up")]
     Stopped,
     /// No answer can be judged now: stop the run and leave its answers pending.
@@ -183,12 +183,29 @@ pub struct Asking {
     pub stop: watch::Receiver<bool>,
     /// Whether an earlier call about the same answer failed, so that another failure is no news.
     pub has_failed: bool,
+    /// How long the endpoint still wants to be left alone about this answer.
+    pub wait: Duration,
+    /// Who is asked before tries after one that was billed; none if nobody minds.
+    pub further: Option<Further>,
 }
+
+/// Says whether a further try may be made: it is told what the tries so far were billed, and the most that the next can be.
+pub type Further = Arc<dyn Fn(Usage, Usage) -> BoxFuture<'static, bool> + Send + Sync>;
 
 impl Asking {
     /// For a caller that waits for the end.
     pub fn to_the_end() -> Asking {
-        Asking { line: Line::Val, stop: watch::Sender::new(false).subscribe(), has_failed: false }
+        let stop = watch::Sender::new(false).subscribe();
+        Asking { line: Line::Val, stop, has_failed: false, wait: Duration::ZERO, further: None }
+    }
+
+    /// Whether a try that is billed `next` at most may follow those that were billed `so_far`.
+    async fn may_go_on(&self, so_far: Usage, next: Usage) -> bool {
+        match &self.further {
+            // Nothing was billed yet, and a first try was granted.
+            Some(further) if so_far != Usage::default() => further(so_far, next).await,
+            _ => true,
+        }
     }
 
     /// Waits until the caller does not want it any more.
@@ -208,6 +225,8 @@ pub struct Asked {
     pub calls: u32,
     /// What they were billed; where an endpoint does not tell, the most that it can have been.
     pub usage: Usage,
+    /// How long the endpoint said with the last try that it wants to be left alone.
+    pub wait: Duration,
     /// The place of the call that gave the verdict. Who keeps it until the verdict is stored never has more calls under
     /// way and unstored than there are places, and so repeats no more after a crash.
     pub pass: Option<Pass>,
@@ -216,7 +235,7 @@ pub struct Asked {
 impl Asked {
     /// What came of asking a judge that costs nothing.
     pub fn free(result: Result<Verdict, Failure>) -> Asked {
-        Asked { result, calls: 0, usage: Usage::default(), pass: None }
+        Asked { result, calls: 0, usage: Usage::default(), wait: Duration::ZERO, pass: None }
     }
 }
 

@@ -12,7 +12,7 @@ const MAX_MALFORMED: u32 = 2;
 /// A refusal often holds; a second one is taken for an answer.
 const MAX_REFUSED: u32 = 1;
 /// All tries and waits of one call together.
-const CALL_DEADLINE: Duration = Duration::from_secs(600);
+pub(super) const CALL_DEADLINE: Duration = Duration::from_secs(600);
 
 /// How long a retry waits: evenly between nothing and `base`, doubled by each try up to `cap`.
 #[derive(Debug, Clone, Copy)]

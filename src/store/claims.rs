@@ -8,8 +8,10 @@ use diesel::prelude::*;
 use super::configurations::lock_configuration;
 use super::connection::on_each;
 use super::leases::Lease;
-use super::schema::{judge_claims, leases};
+use super::schema::{judge_claims, leases, submissions};
 use super::{DbConnection, Result};
+use crate::domain::question::Split;
+use crate::domain::submission::{PausedFor, SubmissionState};
 
 /// The row that whoever reserves money locks.
 const BUDGET: &str = "judge_budget";
@@ -73,6 +75,15 @@ pub fn lock_budget(connection: &mut DbConnection) -> Result<()> {
     Ok(())
 }
 
+/// Whether a test submission waits for money.
+pub fn does_test_want_money(connection: &mut DbConnection) -> Result<bool> {
+    let waiting = submissions::table
+        .filter(submissions::state.eq(SubmissionState::Judging.as_str()))
+        .filter(submissions::paused_for.eq(PausedFor::Budget.as_str()))
+        .filter(submissions::split.eq(Split::Test.as_str()));
+    Ok(diesel::select(exists(waiting)).get_result(connection)?)
+}
+
 /// Reserves money for calls under the claims on `keys`, in their order, and says for how many of them there is enough.
 /// A reservation lapses with the lease of its claim. Needs [`lock_budget`].
 pub fn reserve_money(
@@ -101,6 +112,32 @@ pub fn reserve_money(
         .set(judge_claims::reserved_usd.eq(each_usd))
         .execute(connection)?;
     Ok(granted)
+}
+
+/// Reserves money for a further try of the call under the claim on the one key of `keys`, whose tries so far have cost
+/// `so_far_usd` that is not booked yet, and says whether there is enough. Needs [`lock_budget`].
+pub fn reserve_further(
+    connection: &mut DbConnection,
+    configuration_id: &str,
+    lease: &Lease,
+    keys: &[String],
+    so_far_usd: f64,
+    reservation: Reservation,
+    now_ms: i64,
+) -> Result<bool> {
+    settle_money(connection, configuration_id, lease, keys)?;
+    let spent_usd = reservation.spent_usd + so_far_usd;
+    let reservation = Reservation { spent_usd, ..reservation };
+    let granted = reserve_money(connection, configuration_id, lease, keys, reservation, now_ms)?;
+    let own = judge_claims::configuration_id
+        .eq(configuration_id)
+        .and(judge_claims::key.eq_any(keys))
+        .and(judge_claims::submission_id.eq(&lease.name))
+        .and(judge_claims::epoch.eq(lease.epoch));
+    diesel::update(judge_claims::table.filter(own))
+        .set(judge_claims::reserved_usd.eq(judge_claims::reserved_usd + so_far_usd))
+        .execute(connection)?;
+    Ok(granted == keys.len())
 }
 
 /// Gives back what was reserved for calls that have ended.

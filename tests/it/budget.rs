@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use secchi::domain::question::Split;
 
 use crate::process::{Process, refusal, secchi, until};
-use crate::stand_in::StandIn;
+use crate::staging::{judge_command, judged_by};
+use crate::stand_in::{Conduct, Plan, StandIn};
 use crate::support::{Ground, Options, Secchi, TestTeam, metadata, sample_bytes};
 
 /// What the stand-in bills for a call at these prices, in cents of a dollar: 100 tokens sent, and next to nothing received.
@@ -87,10 +88,68 @@ async fn a_raised_budget_lets_judging_go_on_the_same_day() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_raised_budget_lets_what_is_judged_in_the_background_go_on_too() {
+    let judge = StandIn::start(0).await;
+    let (mut secchi, team) = judged_by(&judge, "a").await;
+    secchi.scored(&team, &metadata("Reef-8B"), "strong_model.jsonl").await;
+    judge_command(&secchi.ground, &["stage"], &judge.flags_of("b", 8)).stdout();
+    for (budget_usd, calls) in [("2", CALLS_A_DAY), ("50", 48)] {
+        let mut flags = flags(&judge, 8);
+        *flags.last_mut().unwrap() = budget_usd.into();
+        let ground = secchi.stop().await;
+        secchi = Secchi::on(ground, Options { judge: flags, ..Options::default() }).await;
+        secchi.clock.advance_ms(60_000);
+        secchi.drain().await;
+        assert_eq!(judge.calls_of("b"), calls);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn further_tries_about_an_answer_are_made_within_the_budget_too() {
+    // It never says what it bills, so each try counts as the most that it can have been: nine tenths of a dollar or so.
+    let conduct = Conduct { plan: Plan::Always("invalid_envelope"), ..Conduct::default() };
+    let judge = StandIn::with(conduct).await;
+    let (secchi, team) = Secchi::with_sample(options(&judge)).await;
+    let submission = secchi.scored(&team, &metadata("Reef-8B"), "strong_model.jsonl").await;
+    assert!(is_paused(&submission), "{submission}");
+    let left_usd = remaining_usd(&secchi).await.unwrap();
+    assert!((-1.0..=0.0).contains(&left_usd), "{left_usd} dollars are left after {} calls", judge.calls());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_budget_there_is_no_gauge() {
     let judge = StandIn::start(0).await;
     let (secchi, _) = Secchi::with_sample(Options { judge: judge.flags(4), ..Options::default() }).await;
     assert_eq!(remaining_usd(&secchi).await, None);
+}
+
+/// Metadata and answers of a val submission.
+fn of_val() -> (Value, Vec<u8>) {
+    let mut of_val = metadata("Reef-8B");
+    of_val["split"] = "val".into();
+    let questions: String = String::from_utf8(sample_bytes("val.jsonl")).unwrap();
+    let answers = questions.lines().map(|line| {
+        let id = serde_json::from_str::<Value>(line).unwrap()["question_id"].clone();
+        json!({"question_id": id, "answer": "A fish."}).to_string() + "\n"
+    });
+    (of_val, answers.collect::<String>().into_bytes())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn val_makes_way_for_test_where_there_is_not_enough_money_for_both_at_once() {
+    let judge = StandIn::start(200).await;
+    let (secchi, team) = Secchi::with_sample(Options { judge: judge.flags(1), ..Options::default() }).await;
+    secchi.import(Split::Val, "val.jsonl").await;
+    let server = Process::serve(&secchi.stop().await, "127.0.0.1:0", &flags(&judge, 8));
+    let (of_val, answers) = of_val();
+    let val = server.submit(&team, &of_val, answers).await;
+    until("judging", async || judge.calls() >= 2).await;
+    let answers = sample_bytes("predictions/strong_model.jsonl");
+    let test = server.submit(&team, &metadata("Reef-8B"), answers).await;
+    until("the budget", async || judge.answered() >= CALLS_A_DAY).await;
+    let judged = async |id: &str| server.submission(&team, id).await["progress"]["judged"].as_u64().unwrap();
+    let (test, val) = (judged(&test).await, judged(&val).await);
+    assert!(test > val, "{test} of test and {val} of val");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -98,14 +157,8 @@ async fn what_is_left_of_a_budget_goes_to_test_before_val() {
     let judge = StandIn::start(0).await;
     let (secchi, team) = Secchi::with_sample(options(&judge)).await;
     secchi.import(Split::Val, "val.jsonl").await;
-    let mut of_val = metadata("Reef-8B");
-    of_val["split"] = "val".into();
-    let answers: String = String::from_utf8(sample_bytes("val.jsonl")).unwrap();
-    let answers = answers.lines().map(|line| {
-        let id = serde_json::from_str::<Value>(line).unwrap()["question_id"].clone();
-        json!({"question_id": id, "answer": "A fish."}).to_string() + "\n"
-    });
-    let response = secchi.submit(&team, &of_val, answers.collect::<String>().into_bytes()).await;
+    let (of_val, answers) = of_val();
+    let response = secchi.submit(&team, &of_val, answers).await;
     let val = response.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned();
     let test = secchi.accepted(&team, &metadata("Reef-8B"), "strong_model.jsonl").await;
     secchi.drain().await;
