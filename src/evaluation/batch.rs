@@ -15,13 +15,17 @@ const MAX_CALLS: i32 = 2;
 /// The same where the judge gave no answer at all: some outages are short.
 const MAX_UNAVAILABLE_CALLS: i32 = 3;
 
+/// How long an answer that gets none is tried while nothing else is judged, as at the end of a submission: an outage that
+/// began there looks the same.
+const LAST_MS: i64 = 600_000;
+
 /// What becomes of an answer that a call failed at.
 pub(super) enum Fate {
     /// It gets another call.
     Again,
     /// It has failed.
     Failed(FailureReason),
-    /// Nobody can tell yet whether the answer fails or the judge: nothing was scored since.
+    /// Nobody can tell yet whether the answer fails or the judge: nothing else is scored.
     Open,
 }
 
@@ -57,6 +61,7 @@ pub(super) struct Stored {
 impl Batch {
     /// Stores it; none if the lease was lost, and then only what was paid for.
     pub(super) fn store(mut self, connection: &mut DbConnection) -> Result<Option<Stored>, StoreError> {
+        let goes_on = !self.judgements.is_empty();
         judgements::insert_judgements(connection, self.judgements)?;
         judgements::add_spend(connection, self.spend)?;
         if self.has_reserved {
@@ -75,6 +80,9 @@ impl Batch {
         scores::save_outcomes(connection, &self.lease.name, &self.configuration_id, &self.outcomes)?;
         if !self.is_rejudging {
             submissions::update_progress(connection, &self.lease.name, self.progress)?;
+            if goes_on {
+                submissions::clear_pause(connection, &self.lease.name)?;
+            }
         }
         Ok(Some(Stored { outcomes: self.outcomes, progress: self.progress, fates }))
     }
@@ -98,14 +106,29 @@ pub(super) fn find_fates(
         let noted = known.iter().find(|noted| noted.question_id == row.question_id).unwrap_or(row);
         let reason = FailureReason::parse(&noted.reason).unwrap_or(FailureReason::Unavailable);
         let is_unavailable = reason == FailureReason::Unavailable;
-        let is_alone = is_unavailable
-            && !judgements::has_judged_since(connection, &row.configuration_id, noted.first_failed_at_ms)?;
+        let is_open = is_unavailable && is_open(connection, noted, row)?;
         let most = if is_unavailable { MAX_UNAVAILABLE_CALLS } else { MAX_CALLS };
         fates.push(match noted.calls {
-            _ if is_alone => Fate::Open,
+            _ if is_open => Fate::Open,
             calls if calls < most => Fate::Again,
             _ => Fate::Failed(reason),
         });
     }
     Ok(fates)
+}
+
+/// Whether nobody can tell if the answer fails or the judge: nothing was judged during the last call, and the first is not
+/// long past or nothing was judged since then either.
+fn is_open(
+    connection: &mut DbConnection,
+    noted: &FailureRow,
+    last_call: &FailureRow,
+) -> Result<bool, StoreError> {
+    let began_ms = last_call.first_failed_at_ms;
+    if judgements::has_judged_since(connection, &noted.configuration_id, began_ms)? {
+        return Ok(false);
+    }
+    let is_fresh = noted.last_failed_at_ms - noted.first_failed_at_ms < LAST_MS;
+    Ok(is_fresh
+        || !judgements::has_judged_since(connection, &noted.configuration_id, noted.first_failed_at_ms)?)
 }

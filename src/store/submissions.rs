@@ -291,6 +291,13 @@ pub fn update_progress(connection: &mut DbConnection, id: &str, progress: Progre
     Ok(())
 }
 
+/// Notes that a submission's judging goes on, if it was paused.
+pub fn clear_pause(connection: &mut DbConnection, id: &str) -> Result<()> {
+    let paused = submissions::table.find(id).filter(submissions::paused_for.is_not_null());
+    diesel::update(paused).set(submissions::paused_for.eq(None::<String>)).execute(connection)?;
+    Ok(())
+}
+
 /// Notes what grading found: letters that could not be read, the warnings, and the configuration that judges it.
 pub fn update_graded(
     connection: &mut DbConnection,

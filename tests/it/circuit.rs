@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::process::{Process, until};
@@ -89,6 +90,21 @@ async fn a_judge_that_gives_no_answer_is_left_alone_after_twenty_failures() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_submission_that_goes_on_after_a_pause_does_not_say_that_it_is_paused() {
+    let judge = StandIn::with(Conduct { plan: Plan::Always("http401"), ..Conduct::default() }).await;
+    let (ground, team) = prepared(&judge).await;
+    let server = Process::serve(&ground, ANY, &judge.flags(1));
+    let id = submitted(&server, &team, "strong_model").await;
+    until("the pause", async || is_paused(&server.submission(&team, &id).await)).await;
+    judge.change(|conduct| (conduct.plan, conduct.latency) = (Plan::None, Duration::from_millis(200)));
+    let mut submission = Value::Null;
+    while submission["progress"]["judged"].as_u64() < Some(3) {
+        submission = server.submission(&team, &id).await;
+    }
+    assert_eq!((&submission["state"], &submission["paused_for"]), (&json!("judging"), &Value::Null));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_check_that_passes_lets_judging_go_on() {
     let judge = StandIn::with(Conduct { plan: Plan::Always("http401"), ..Conduct::default() }).await;
     let (ground, team) = prepared(&judge).await;
@@ -146,4 +162,80 @@ async fn fewer_places_than_were_set_are_found_out_and_fail_nobody() {
     assert_eq!((&submission["state"], &submission["progress"]["failed"]), (&json!("scored"), &json!(0)));
     let stats = judge.stats();
     assert_eq!((stats.repeat_after_success, stats.retry_after_violations), (0, 0), "{stats:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_that_begins_at_the_end_of_a_submission_is_no_failure_of_its_last_answers() {
+    let judge = StandIn::with(Conduct { latency: Duration::from_millis(300), ..Conduct::default() }).await;
+    let (ground, team) = prepared(&judge).await;
+    let server = Process::serve(&ground, ANY, &judge.flags(4));
+    let id = submitted(&server, &team, "strong_model").await;
+    until("the end", async || judge.answered() >= 36).await;
+    judge.change(|conduct| conduct.plan = Plan::Always("http500"));
+    until("the pause", async || is_paused(&server.submission(&team, &id).await)).await;
+    judge.clear();
+    let submission = server.ended(&team, &id).await;
+    assert_eq!((&submission["state"], &submission["progress"]["failed"]), (&json!("scored"), &json!(0)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_gets_no_reply_is_given_up_after_a_while_though_nothing_else_is_judged() {
+    let picks = |message: &str| message.bytes().map(u32::from).sum::<u32>().is_multiple_of(8);
+    let plan = Plan::Only(Box::new(picks), "http500");
+    let judge = StandIn::with(Conduct { plan, ..Conduct::default() }).await;
+    let options = Options { judge: judge.flags(16), ..Options::default() };
+    let (secchi, team) = Secchi::with_sample(options).await;
+    let maintainer = secchi.maintainer("upkeep").await;
+    let id = secchi.accepted(&team, &metadata("Reef-8B"), "strong_model.jsonl").await;
+    let path = format!("/api/v1/submissions/{id}");
+    let view = async || secchi.get_json(&path, Some(&team.key)).await;
+    let ended = async |state: &str| {
+        until(state, async || {
+            tokio::select! {
+                () = secchi.drain() => {}
+                // A minute and a half passes in a second.
+                () = passes(&secchi, 1_500) => {}
+            }
+            view().await["state"] == state
+        })
+        .await;
+    };
+    ended("incomplete").await;
+    let failed = view().await["progress"]["failed"].as_u64().unwrap();
+    assert!((1..48).contains(&failed), "{failed}");
+    let listed = format!("/api/v1/admin/submissions/{id}/failures");
+    let listed = secchi.get_json(&listed, Some(&maintainer.key)).await["items"].clone();
+    let reasons: Vec<&Value> = listed.as_array().unwrap().iter().map(|item| &item["reason"]).collect();
+    assert_eq!(reasons, vec!["unavailable"; failed as usize]);
+
+    judge.clear();
+    let retry = format!("/api/v1/admin/submissions/{id}/retry");
+    let retried = secchi.request(Method::POST, &retry, Some(&maintainer.key)).send().await.unwrap();
+    assert_eq!(retried.status(), 202);
+    ended("scored").await;
+    assert_eq!(judge.stats().repeat_after_success, 0);
+}
+
+/// Lets time pass by itself, so many milliseconds in each hundredth of a second.
+async fn passes(secchi: &Secchi, by_ms: i64) {
+    loop {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        secchi.clock.advance_ms(by_ms);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_the_last_try_of_a_call_was_told_holds_for_the_next_call_too() {
+    // Whatever is asked is told to wait, until it clears.
+    let retry_after = Duration::from_millis(300);
+    let picks = |message: &str| message.bytes().map(u32::from).sum::<u32>().is_multiple_of(16);
+    let plan = Plan::Only(Box::new(picks), "rate_limit");
+    let judge = StandIn::with(Conduct { plan, retry_after, ..Conduct::default() }).await;
+    let (ground, team) = prepared(&judge).await;
+    let server = Process::serve(&ground, ANY, &judge.flags(AT_ONCE));
+    let id = submitted(&server, &team, "strong_model").await;
+    until("the second call", async || judge.stats().attempts.keys().any(|tries| *tries > 6)).await;
+    assert_eq!(judge.stats().retry_after_violations, 0);
+    judge.clear();
+    assert_eq!(server.ended(&team, &id).await["state"], "scored");
 }
