@@ -110,9 +110,12 @@ fn audited(ground: &Ground, id: &str) -> Vec<AuditLine> {
     .unwrap()
 }
 
-fn execute(ground: &Ground, statement: &str) {
+/// Changes a ground's database behind its servers' back.
+pub fn execute(ground: &Ground, statement: &str) {
     match ground.database_url.strip_prefix("sqlite://") {
-        Some(path) => SqliteConnection::establish(path).unwrap().batch_execute(statement),
+        Some(path) => SqliteConnection::establish(path)
+            .unwrap()
+            .batch_execute(&format!("PRAGMA busy_timeout = 10000; {statement}")),
         None => PgConnection::establish(&ground.database_url).unwrap().batch_execute(statement),
     }
     .unwrap();

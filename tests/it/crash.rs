@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::by_hand::execute;
 use crate::process::{OwnRedis, PATIENCE, Process, refusal, secchi, until};
 use crate::stand_in::StandIn;
 use crate::support::{Ground, Options, Secchi, TestTeam, metadata, sample_bytes};
@@ -83,6 +84,22 @@ async fn what_a_killed_process_had_stored_is_not_asked_again() {
     let submission = server.ended(&team, &id).await;
     assert_eq!((&submission["state"], &submission["scores"]), (&"scored".into(), &expected));
     assert!(judge.repeated() <= AT_ONCE, "{} calls were repeated", judge.repeated());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn judgements_that_the_database_lost_in_a_crash_of_its_own_are_stored_again() {
+    let (judge, ground, team, expected) = prepared("strong_model.jsonl", None).await;
+    judge.set_latency_ms(300);
+    let server = Process::serve(&ground, ANY, &judge.flags(AT_ONCE));
+    let id = server.submit(&team, &metadata("Reef-8B"), predictions("strong_model.jsonl")).await;
+    until("judging", async || judge.answered() > AT_ONCE).await;
+    // What was not yet safe from a power cut.
+    execute(&ground, "DELETE FROM judgements");
+    assert_eq!(server.ended(&team, &id).await["scores"], expected);
+    let calls = judge.calls();
+    let again = server.submit(&team, &metadata("Reef-9B"), predictions("strong_model.jsonl")).await;
+    assert_eq!(server.ended(&team, &again).await["scores"], expected);
+    assert_eq!(judge.calls(), calls, "an answer that was paid for was asked about again");
 }
 
 #[tokio::test(flavor = "multi_thread")]
