@@ -92,7 +92,9 @@ impl HttpJudge {
                 Ok((_, usage, _)) => *usage,
                 Err(fault) => fault.usage,
             };
-            // What is not known is taken for the most that it can have been.
+            // What is not known is taken for the most that it can have been. Of a probe, that is the prompt: where nobody
+            // answers, replies of full length would eat the budget over a weekend.
+            let most = if pass.is_probe() { Usage { completion_tokens: 0, ..most } } else { most };
             let billed = usage.unwrap_or(most);
             spent.calls += 1;
             spent.usage += billed;

@@ -248,6 +248,11 @@ impl Pass {
         }
     }
 
+    /// Whether the call finds out if an endpoint that was given up works again.
+    pub fn is_probe(&self) -> bool {
+        self.ended.as_ref().is_some_and(|ended| ended.is_probe)
+    }
+
     /// Gives the place back, and waits until everybody knows.
     pub async fn settle(self) {
         Pass::settle_all(vec![self]).await;

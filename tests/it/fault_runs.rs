@@ -114,7 +114,8 @@ async fn a_mixture_of_fifteen_kinds_leaves_the_digits_as_they_are() {
 }
 
 /// Faults that are an answer's own where others are judged, with the reason that the maintainer reads.
-const LASTING: [(&str, &str); 6] = [
+const LASTING: [(&str, &str); 7] = [
+    ("http500", "unavailable"),
     ("http400", "too_long"),
     ("http400_filter", "content_filter"),
     ("refusal", "refused"),
