@@ -17,7 +17,7 @@ const MAX_UNAVAILABLE_CALLS: i32 = 3;
 
 /// How long an answer that gets none is tried while nothing else is judged, as at the end of a submission: an outage that
 /// began there looks the same.
-const LAST_MS: i64 = 30_000;
+const LAST_MS: i64 = 60_000;
 
 /// What becomes of an answer that a call failed at.
 pub(super) enum Fate {
