@@ -186,11 +186,19 @@ impl Slice<'_> {
         }
         let is_left = self.ledger.outcomes.contains(&Outcome::Pending);
         Ok(match &self.end {
-            SliceEnd::Complete if is_left => SliceEnd::Elsewhere,
-            // One of the calls was the probe that closed the circuit again.
-            SliceEnd::Paused { .. } if is_left && self.met_circuit && !self.is_closed() => SliceEnd::Yielded,
             _ if !is_left => SliceEnd::Complete,
-            end => end.clone(),
+            SliceEnd::Complete => SliceEnd::Elsewhere,
+            SliceEnd::Yielded | SliceEnd::Elsewhere => self.end.clone(),
+            SliceEnd::Paused { paused_for, rest_ms } => {
+                // One of the calls may have been the probe that closed the circuit again.
+                let goes_on = self.met_circuit && !self.is_closed();
+                let rest_ms = if goes_on { 0 } else { *rest_ms }.max(self.ledger.told_ms());
+                if rest_ms == 0 {
+                    SliceEnd::Yielded
+                } else {
+                    SliceEnd::Paused { paused_for: *paused_for, rest_ms }
+                }
+            }
         })
     }
 

@@ -61,6 +61,8 @@ pub(super) struct Ledger<'a> {
     pub(super) again: Vec<Pending>,
     /// Answers that a call failed at while nothing was scored: whose failure it is shows later.
     aside: Vec<(Pending, FailureRow)>,
+    /// When all waits are over that the endpoint told.
+    told_until: Instant,
     /// When what was stored was last safe from a power cut.
     lasting_at: Instant,
     /// Judgements that were stored since.
@@ -89,6 +91,7 @@ impl<'a> Ledger<'a> {
             unsaved: Unsaved::default(),
             again: Vec::new(),
             aside: Vec::new(),
+            told_until: Instant::now(),
             lasting_at: Instant::now(),
             not_lasting: Vec::new(),
         }
@@ -168,6 +171,7 @@ impl<'a> Ledger<'a> {
         self.unsaved.ended.push(pending.key.clone());
         self.spend(pending.rubric, &asked);
         self.unsaved.passes.extend(asked.pass);
+        self.told_until = self.told_until.max(Instant::now() + asked.wait);
         match asked.result {
             Ok(verdict) => {
                 self.outcomes[pending.place] = Outcome::Rubric { scores: verdict.scores };
@@ -183,7 +187,7 @@ impl<'a> Ledger<'a> {
                 None
             }
             Err(Failure::Stopped) => {
-                self.again.push(pending);
+                self.again.push(Pending { wait: asked.wait, ..pending });
                 None
             }
             Err(Failure::Pause { cause, detail }) => {
@@ -281,6 +285,12 @@ impl<'a> Ledger<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Milliseconds until all waits are over that the endpoint told: whoever takes up what is left must not ask before.
+    pub(super) fn told_ms(&self) -> i64 {
+        let left = self.told_until.saturating_duration_since(Instant::now());
+        i64::try_from(left.as_millis()).map_or(i64::MAX, |left_ms| left_ms + i64::from(left_ms > 0))
     }
 
     /// Whether there are answers of which nobody could tell whether they fail or the judge.

@@ -73,6 +73,7 @@ impl HttpJudge {
     ) -> Result<Verdict, Failure> {
         let prompt = self.prompts.of(item.rubric).render(item, &self.configuration.fence_secret);
         let mut retries = Retries::new(self.backoff);
+        spent.not_before = Instant::now() + asking.wait;
         self.rest(&asking, asking.wait).await?;
         loop {
             let most = self.most(item.rubric, &prompt, retries.is_lengthened());
@@ -111,15 +112,13 @@ impl HttpJudge {
             if let Some(parameter) = &fault.parameter {
                 self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(parameter.clone());
             }
+            spent.not_before = Instant::now() + fault.wait.unwrap_or_default().min(CALL_DEADLINE);
             let next = retries.after(&fault, took, rand::random());
             let is_news = spent.calls == 1 && !asking.has_failed;
             pass.note(effect(&fault, &next, is_news), used, told(fault.wait, fault.remaining));
             pass.settle().await;
             match next {
-                Next::Stop(failure) => {
-                    spent.wait = fault.wait.unwrap_or_default().min(CALL_DEADLINE);
-                    return Err(failure);
-                }
+                Next::Stop(failure) => return Err(failure),
                 Next::Again(wait) => self.rest(&asking, wait).await?,
             }
         }
@@ -218,12 +217,11 @@ impl HttpJudge {
 }
 
 /// What a call has taken so far.
-#[derive(Default)]
 struct Spent {
     calls: u32,
     usage: Usage,
-    /// The wait that the last try was told.
-    wait: Duration,
+    /// When the wait is over that was told last.
+    not_before: Instant,
     /// The pass of the call that gave the verdict.
     pass: Option<Pass>,
 }
@@ -246,9 +244,11 @@ fn told(wait: Option<Duration>, remaining: Remaining) -> Told {
 impl Judge for HttpJudge {
     fn judge<'a>(&'a self, item: &'a Item<'a>, asking: Asking) -> BoxFuture<'a, Asked> {
         async move {
-            let mut spent = Spent::default();
+            let (usage, not_before) = (Usage::default(), Instant::now());
+            let mut spent = Spent { calls: 0, usage, not_before, pass: None };
             let result = self.ask_until_done(item, asking, &mut spent).await;
-            Asked { result, calls: spent.calls, usage: spent.usage, wait: spent.wait, pass: spent.pass }
+            let wait = spent.not_before.saturating_duration_since(Instant::now());
+            Asked { result, calls: spent.calls, usage: spent.usage, wait, pass: spent.pass }
         }
         .boxed()
     }

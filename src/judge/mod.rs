@@ -225,7 +225,7 @@ pub struct Asked {
     pub calls: u32,
     /// What they were billed; where an endpoint does not tell, the most that it can have been.
     pub usage: Usage,
-    /// How long the endpoint said with the last try that it wants to be left alone.
+    /// What is left of the wait that the endpoint told with the last try.
     pub wait: Duration,
     /// The place of the call that gave the verdict. Who keeps it until the verdict is stored never has more calls under
     /// way and unstored than there are places, and so repeats no more after a crash.

@@ -239,3 +239,17 @@ async fn a_wait_that_the_last_try_of_a_call_was_told_holds_for_the_next_call_too
     judge.clear();
     assert_eq!(server.ended(&team, &id).await["state"], "scored");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_was_told_before_a_pause_holds_after_it() {
+    let plan = Plan::Mixture(vec![("rate_limit", 0.3), ("http401", 0.1)], 1);
+    let judge =
+        StandIn::with(Conduct { plan, retry_after: Duration::from_secs(2), ..Conduct::default() }).await;
+    let (ground, team) = prepared(&judge).await;
+    let server = Process::serve(&ground, ANY, &judge.flags(AT_ONCE));
+    let id = submitted(&server, &team, "strong_model").await;
+    assert_eq!(server.ended(&team, &id).await["state"], "scored");
+    let stats = judge.stats();
+    assert!(stats.faults["http401"] > 0 && stats.faults["rate_limit"] > 0, "{stats:?}");
+    assert_eq!((stats.repeat_after_success, stats.retry_after_violations), (0, 0), "{stats:?}");
+}
