@@ -271,9 +271,16 @@ impl<'a> Ledger<'a> {
             outcomes: self.outcomes.to_vec(),
             progress: self.progress,
         };
+        let has_probe = passes.iter().any(Pass::is_probe);
         let stored = self.store(batch).await;
         // Only now: calls whose verdicts are not stored yet are as good as under way.
-        tokio::spawn(Pass::settle_all(passes));
+        let settled = Pass::settle_all(passes);
+        if has_probe {
+            // Whether the circuit is closed now decides how the slice ends.
+            settled.await;
+        } else {
+            tokio::spawn(settled);
+        }
         let Some(Stored { outcomes, progress, fates }) = stored? else { return Err(WorkError::LeaseLost) };
         self.outcomes.copy_from_slice(&outcomes);
         self.progress = progress;
