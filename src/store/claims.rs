@@ -103,12 +103,7 @@ pub fn reserve_money(
     // While nothing is under way a last call may begin on what is left: what it costs in the end is mostly less.
     let last_one = usize::from(reserved_usd <= 0.0 && spent_usd < budget_usd);
     let granted = enough.max(last_one).min(keys.len());
-    let own = judge_claims::configuration_id
-        .eq(configuration_id)
-        .and(judge_claims::key.eq_any(&keys[..granted]))
-        .and(judge_claims::submission_id.eq(&lease.name))
-        .and(judge_claims::epoch.eq(lease.epoch));
-    diesel::update(judge_claims::table.filter(own))
+    diesel::update(judge_claims::table.filter(own(configuration_id, lease, &keys[..granted])))
         .set(judge_claims::reserved_usd.eq(each_usd))
         .execute(connection)?;
     Ok(granted)
@@ -129,12 +124,7 @@ pub fn reserve_further(
     let spent_usd = reservation.spent_usd + so_far_usd;
     let reservation = Reservation { spent_usd, ..reservation };
     let granted = reserve_money(connection, configuration_id, lease, keys, reservation, now_ms)?;
-    let own = judge_claims::configuration_id
-        .eq(configuration_id)
-        .and(judge_claims::key.eq_any(keys))
-        .and(judge_claims::submission_id.eq(&lease.name))
-        .and(judge_claims::epoch.eq(lease.epoch));
-    diesel::update(judge_claims::table.filter(own))
+    diesel::update(judge_claims::table.filter(own(configuration_id, lease, keys)))
         .set(judge_claims::reserved_usd.eq(judge_claims::reserved_usd + so_far_usd))
         .execute(connection)?;
     Ok(granted == keys.len())
@@ -147,15 +137,22 @@ pub fn settle_money(
     lease: &Lease,
     keys: &[String],
 ) -> Result<()> {
-    let own = judge_claims::configuration_id
-        .eq(configuration_id)
-        .and(judge_claims::key.eq_any(keys))
-        .and(judge_claims::submission_id.eq(&lease.name))
-        .and(judge_claims::epoch.eq(lease.epoch));
-    diesel::update(judge_claims::table.filter(own))
+    diesel::update(judge_claims::table.filter(own(configuration_id, lease, keys)))
         .set(judge_claims::reserved_usd.eq(0.0))
         .execute(connection)?;
     Ok(())
+}
+
+/// Matches the claims of a lease on these keys.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn own<'a>(configuration_id: &'a str, lease: &'a Lease, keys: &'a [String]) -> _ {
+    let name: &'a str = &lease.name;
+    let epoch: i64 = lease.epoch;
+    judge_claims::configuration_id
+        .eq(configuration_id)
+        .and(judge_claims::key.eq_any(keys))
+        .and(judge_claims::submission_id.eq(name))
+        .and(judge_claims::epoch.eq(epoch))
 }
 
 /// The lease under which a claim was made, if it stands.
