@@ -4,13 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::config::JudgeSettings;
-use crate::domain::question::Rubric;
+use crate::domain::question::{QuestionFormat, Rubric};
 use crate::domain::submission::PausedFor;
 use crate::judge::{
     ApiKey, BuildError, CallReport, Configuration, Endpoint, FaultKind, FenceSecret, Judge, Kind, Observer,
     PromptError, Prompts, Usage, build,
 };
 use crate::limiter::{FlowLimits, Gate};
+use crate::predictions::max_answer_bytes;
 use crate::store::configurations::{self, CURRENT, ConfigurationRow, STAGED};
 use crate::store::rejudgings::wake_rejudgings;
 use crate::store::submissions::wake_paused;
@@ -38,6 +39,17 @@ pub enum JudgesError {
          SECCHI_JUDGE_PRICE_OUT, dollars for a million tokens"
     )]
     Unpriced,
+    /// A limit of tokens that a single call may pass.
+    #[error(
+        "SECCHI_JUDGE_TPM is {tpm}, and one call about a long answer may take {needed} tokens; raise it, or leave it out \
+         where the endpoint has no such limit"
+    )]
+    TooFewTokens {
+        /// Tokens a minute.
+        tpm: u32,
+        /// Tokens of one call.
+        needed: u64,
+    },
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -120,6 +132,10 @@ impl Judges {
                 Configuration::llm(&settings.judge_model, &prompts, fence)
             }
         };
+        let needed = wanted.largest_call(max_answer_bytes(QuestionFormat::OpenEnded));
+        if let Some(tpm) = settings.judge_tpm.filter(|tpm| endpoint.is_some() && u64::from(*tpm) < needed) {
+            return Err(JudgesError::TooFewTokens { tpm, needed });
+        }
         let counted = metrics.clone();
         let observer: Observer = Arc::new(move |report: &CallReport| observe(&counted, prices, report));
         Ok(Judges {

@@ -190,8 +190,10 @@ impl<'a> Ledger<'a> {
                 self.again.push(Pending { wait: asked.wait, ..pending });
                 None
             }
-            Err(Failure::Pause { cause, detail }) => {
-                tracing::warn!(submission, question_id, %cause, detail, "no judgement for now");
+            Err(failure @ Failure::Pause { .. }) => {
+                let advice =
+                    failure.advice().unwrap_or("a pending answer is tried until the judge answers again");
+                tracing::warn!(submission, question_id, %failure, advice, "no judgement for now");
                 Some(PausedFor::JudgeUnavailable)
             }
         }

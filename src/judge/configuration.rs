@@ -165,15 +165,26 @@ impl Configuration {
         Ok(self.estimate_rendered(item.rubric, &prompt.render(item, &self.fence_secret)))
     }
 
+    /// Tokens that a call about an answer of `answer_bytes` may need at least: its rubric's instructions, the answer, and the
+    /// output cap doubled, as after a reply that was cut at it. The question and its reference come on top.
+    pub fn largest_call(&self, answer_bytes: usize) -> u64 {
+        let texts = self.prompts.values().map(|text| text.chars().count()).max().unwrap_or_default();
+        ((texts + answer_bytes) / CHARACTERS_PER_TOKEN) as u64 + 2 * self.output_cap()
+    }
+
+    fn output_cap(&self) -> u64 {
+        let cap = self.parameters.get(OUTPUT_CAP).and_then(Value::as_u64);
+        cap.unwrap_or(MAX_COMPLETION_TOKENS)
+    }
+
     /// What one call with these messages is likely to be billed.
     pub(super) fn estimate_rendered(&self, rubric: Rubric, prompt: &Rendered<'_>) -> TokenEstimate {
         let schema = self.schemas.get(&rubric).map(Value::to_string).unwrap_or_default();
         let sent = [prompt.system, &prompt.user, &schema];
         let characters: usize = sent.iter().map(|part| part.chars().count()).sum();
-        let cap = self.parameters.get(OUTPUT_CAP).and_then(Value::as_u64);
         TokenEstimate {
             prompt_tokens: characters.div_ceil(CHARACTERS_PER_TOKEN) as u64,
-            max_completion_tokens: cap.unwrap_or(MAX_COMPLETION_TOKENS),
+            max_completion_tokens: self.output_cap(),
         }
     }
 }

@@ -132,3 +132,20 @@ fn what_is_wrong_with_the_file_is_named() {
     let ended = run(&mut program(folder.path(), &["team", "list", "--config", "none.toml"]));
     assert!(ended.code == Some(1) && ended.stderr.contains("none.toml"), "{ended:?}");
 }
+
+#[test]
+fn limits_of_the_judge_that_nothing_can_keep_are_refused_at_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |flags: &[&str], words: &[&str]| {
+        let judge =
+            ["serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--judge-base-url"];
+        let ended =
+            run(&mut program(folder.path(), &[&judge[..], &["http://127.0.0.1:9/v1"], flags].concat()));
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        for word in words {
+            assert!(ended.stderr.contains(word), "{word}: {ended:?}");
+        }
+    };
+    refused(&["--judge-budget-usd-per-day", "5"], &["SECCHI_JUDGE_PRICE_IN", "SECCHI_JUDGE_PRICE_OUT"]);
+    refused(&["--judge-tpm", "2000"], &["SECCHI_JUDGE_TPM is 2000", "raise it"]);
+}
