@@ -1,10 +1,10 @@
 //! `secchi judge`: trying the configured judge. What changes the judge configuration stands in `staging.rs`.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::judge_attacks;
 use super::judge_usage::{self, UsageArgs};
@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::config::{JudgeSettings, StoreSettings};
 use crate::domain::question::Rubric;
 use crate::evaluation::judges::{Judges, JudgesError};
-use crate::judge::{Asked, Asking, Failure, Item, Kind};
+use crate::judge::{Asked, Asking, Failure, Item, Kind, Usage, Verdict};
 use crate::store::Store;
 use crate::store::configurations::ConfigurationRow;
 use crate::telemetry::Metrics;
@@ -86,32 +86,13 @@ async fn check(arguments: CheckArgs) -> anyhow::Result<()> {
         let started = Instant::now();
         let Asked { result, usage, .. } =
             judge.judge(&item(*rubric, &evidence()), Asking::to_the_end()).await;
-        let took_ms = started.elapsed().as_millis();
-        let cost_usd = judges.cost_usd(usage);
+        let took = Took { latency: started.elapsed(), usage, cost_usd: judges.cost_usd(usage) };
         if arguments.json {
-            let mut line = json!({
-                "rubric": rubric, "configuration": configuration, "note": note, "latency_ms": took_ms,
-                "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens, "cost_usd": cost_usd,
-            });
-            match &result {
-                Ok(verdict) => {
-                    line["model"] = json!(verdict.model);
-                    line["scores"] = json!(verdict.scores);
-                }
-                Err(failure) => line["error"] = json!(advised(failure)),
-            }
+            let mut line = json!({"rubric": rubric, "configuration": configuration, "note": note});
+            took.add_to(&mut line, &result);
             println!("{line}");
         } else {
-            let took = format!(
-                "in {took_ms} ms, {} + {} tokens, ${cost_usd:.6}",
-                usage.prompt_tokens, usage.completion_tokens
-            );
-            match &result {
-                Ok(verdict) => {
-                    println!("{rubric}: scores {:?} from `{}` {took}", verdict.scores, verdict.model)
-                }
-                Err(failure) => println!("{rubric}: {} ({took})", advised(failure)),
-            }
+            println!("{rubric}: {}", took.sentence(&result));
         }
         failed += usize::from(result.is_err());
         // The other rubrics would only hear that the circuit is open.
@@ -130,7 +111,41 @@ async fn check(arguments: CheckArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn item(rubric: Rubric, evidence: &serde_json::Map<String, serde_json::Value>) -> Item<'_> {
+/// What one call took.
+struct Took {
+    latency: Duration,
+    usage: Usage,
+    cost_usd: f64,
+}
+
+impl Took {
+    fn add_to(&self, line: &mut Value, result: &Result<Verdict, Failure>) {
+        line["latency_ms"] = json!(self.latency.as_millis());
+        line["prompt_tokens"] = json!(self.usage.prompt_tokens);
+        line["completion_tokens"] = json!(self.usage.completion_tokens);
+        line["cost_usd"] = json!(self.cost_usd);
+        match result {
+            Ok(verdict) => {
+                line["model"] = json!(verdict.model);
+                line["scores"] = json!(verdict.scores);
+            }
+            Err(failure) => line["error"] = json!(advised(failure)),
+        }
+    }
+
+    fn sentence(&self, result: &Result<Verdict, Failure>) -> String {
+        let Took { latency, usage, cost_usd } = self;
+        let (sent, received) = (usage.prompt_tokens, usage.completion_tokens);
+        let took =
+            format!("in {} ms, {sent} tokens sent, {received} received, ${cost_usd:.6}", latency.as_millis());
+        match result {
+            Ok(verdict) => format!("scores {:?} from `{}` {took}", verdict.scores, verdict.model),
+            Err(failure) => format!("{} ({took})", advised(failure)),
+        }
+    }
+}
+
+fn item(rubric: Rubric, evidence: &Map<String, Value>) -> Item<'_> {
     Item {
         question_id: "check--q1",
         rubric,
@@ -174,7 +189,7 @@ fn standing(
 const REFERENCE: &str = "The camera pans slowly to the right in a full view and follows a green sea turtle that glides over \
                          a coral reef in clear, sunlit water.";
 
-fn evidence() -> serde_json::Map<String, serde_json::Value> {
+fn evidence() -> Map<String, Value> {
     let pairs = [
         ("central_object", "green sea turtle"),
         ("movement_behavior", "glides over the reef"),
