@@ -57,6 +57,8 @@ impl Sim {
             .arg(script)
             .args(["--port", "0", "--set", r#"strip_patterns=["answer-[0-9a-f]{16}"]"#])
             .stdout(Stdio::piped())
+            // It complains of every connection that it broke on purpose.
+            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let mut line = String::new();
