@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command};
+use clap::{Args, Command, ValueEnum};
 
 /// The prefix of every environment variable.
 const PREFIX: &str = "SECCHI_";
@@ -75,6 +75,26 @@ pub struct HttpSettings {
     /// Bytes of a prediction file, before and after decompression alike
     #[arg(long, env = "SECCHI_MAX_UPLOAD_BYTES", default_value_t = 67_108_864)]
     pub max_upload_bytes: u64,
+}
+
+/// Who may sign up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SignupMode {
+    /// Nobody; maintainers make teams
+    Closed,
+    /// Everybody; a maintainer approves
+    Approval,
+    /// Everybody, at once
+    Open,
+}
+
+/// How teams come about.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Sign-up")]
+pub struct SignupSettings {
+    /// Who may sign up: nobody, whom a maintainer approves, or everybody at once
+    #[arg(long, env = "SECCHI_SIGNUP", default_value = "approval")]
+    pub signup: SignupMode,
 }
 
 /// How many submissions a team may make.

@@ -47,10 +47,15 @@ pub fn new_api_key() -> String {
     format!("{KEY_PREFIX}{}", hex::encode(rand::random::<[u8; 32]>()))
 }
 
-/// The hash under which an API key is stored and looked up, in hex. How far a look-up got tells nothing of the key: nobody
+/// A new secret of 256 random bits that opens one thing: a sign-up to its applicant, an entry to its reviewers.
+pub fn new_ticket() -> String {
+    hex::encode(rand::random::<[u8; 32]>())
+}
+
+/// The hash under which a key or ticket is stored and looked up, in hex. How far a look-up got tells nothing of it: nobody
 /// can choose the beginning of its hash.
-pub fn hash_api_key(key: &str) -> String {
-    hex::encode(Sha256::digest(key))
+pub fn hash_secret(secret: &str) -> String {
+    hex::encode(Sha256::digest(secret))
 }
 
 /// What an access token says.
@@ -98,17 +103,17 @@ impl Signer {
         })
     }
 
-    /// Signs a token for an API key, good for [`TOKEN_TTL_S`].
+    /// Signs a token for an API key, good for so many seconds, at most [`TOKEN_TTL_S`].
     ///
     /// # Errors
     /// When the crypto back end refuses.
-    pub fn sign(&self, key_id: &str, now_ms: i64) -> Result<String, TokenError> {
+    pub fn sign(&self, key_id: &str, ttl_s: i64, now_ms: i64) -> Result<String, TokenError> {
         let now_s = now_ms.div_euclid(1000);
         let claims = Claims {
             sub: key_id.to_owned(),
             iss: ISSUER.to_owned(),
             aud: self.audience.clone(),
-            exp: now_s + TOKEN_TTL_S,
+            exp: now_s + ttl_s.min(TOKEN_TTL_S),
             iat: now_s,
             jti: uuid::Uuid::now_v7().to_string(),
         };
@@ -172,7 +177,7 @@ mod tests {
     #[test]
     fn a_token_names_its_key_until_it_expires() {
         let signer = signer(SECRET, "here");
-        let token = signer.sign("key-1", NOW_MS).unwrap();
+        let token = signer.sign("key-1", TOKEN_TTL_S, NOW_MS).unwrap();
         assert_eq!(signer.verify(&token, NOW_MS + 899_000).unwrap(), "key-1");
         assert!(matches!(signer.verify(&token, NOW_MS + 900_000), Err(TokenError::Expired)));
     }
@@ -181,10 +186,13 @@ mod tests {
     fn a_token_of_another_secret_installation_or_algorithm_is_refused() {
         let here = signer(SECRET, "here");
         let foreign = [
-            signer("another secret of thirty-two byte", "here").sign("k", NOW_MS).unwrap(),
-            signer(SECRET, "there").sign("k", NOW_MS).unwrap(),
+            signer("another secret of thirty-two byte", "here").sign("k", TOKEN_TTL_S, NOW_MS).unwrap(),
+            signer(SECRET, "there").sign("k", TOKEN_TTL_S, NOW_MS).unwrap(),
             // {"alg":"none"} with this installation's claims and no signature.
-            format!("eyJhbGciOiJub25lIn0.{}.", here.sign("k", NOW_MS).unwrap().split('.').nth(1).unwrap()),
+            format!(
+                "eyJhbGciOiJub25lIn0.{}.",
+                here.sign("k", TOKEN_TTL_S, NOW_MS).unwrap().split('.').nth(1).unwrap()
+            ),
         ];
         for token in foreign {
             assert!(matches!(here.verify(&token, NOW_MS), Err(TokenError::Invalid)), "{token}");

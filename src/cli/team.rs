@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::accounts::{self, NewTeam};
+use crate::accounts::{self, COMMAND_LINE, NewTeam};
 use crate::clock::Clock;
 use crate::config::StoreSettings;
 use crate::domain::instant::rfc3339;
@@ -78,7 +78,7 @@ pub async fn run(command: TeamCommand) -> anyhow::Result<()> {
         TeamCommand::List(arguments) => list(arguments).await,
         TeamCommand::Disable(SlugArgs { slug, json, store }) => {
             let store = Store::open(&store.database_url).await?;
-            accounts::disable_team(&store, slug.clone(), now_ms).await?;
+            accounts::disable_team(&store, COMMAND_LINE, slug.clone(), now_ms).await?;
             if json {
                 println!("{}", serde_json::json!({"slug": slug, "disabled": true}));
             } else {

@@ -186,7 +186,7 @@ pub fn reason_fault(reason: &str) -> Option<MetadataFault> {
     text_fault("reason", reason, MAX_REASON_CHARS)
 }
 
-fn text_fault(field: &str, text: &str, max_chars: usize) -> Option<MetadataFault> {
+pub(super) fn text_fault(field: &str, text: &str, max_chars: usize) -> Option<MetadataFault> {
     let detail = if text.chars().count() > max_chars {
         format!("is longer than {max_chars} characters; shorten it")
     } else if text.contains(|c: char| c.is_control() && c != '\n' && c != '\t') {

@@ -14,14 +14,13 @@ use crate::domain::submission::{Metadata, MetadataFault};
 use crate::predictions::{self, Limits, Predictions, QuestionIndex, ReadError, Refusal};
 use crate::queue::QueueError;
 use crate::store::idempotency::{find_idempotent, insert_idempotent};
-use crate::store::quota::{QuotaKind, insert_quota};
 use crate::store::submissions::{self, NewSubmission, Submission};
 use crate::store::{DbConnection, StoreError, leases, teams};
 
 use super::Evaluation;
 use super::catalogue::GradingRelease;
 use super::estimate::{JudgingEstimate, estimate};
-use super::quota::{Quota, quota};
+use super::quota::{Quota, charge, quota};
 
 /// zstd's fastest ordinary level: the answers are read once or twice.
 const COMPRESSION_LEVEL: i32 = 1;
@@ -160,8 +159,8 @@ where
             }
             submissions::insert_submission(connection, &new, &metadata, &answers)?;
             leases::insert_lease(connection, &new.id)?;
-            let charge = (new.team_id.as_str(), metadata.split, QuotaKind::Charge);
-            insert_quota(connection, charge, Some(&new.id), "submission accepted", now_ms, now_ms)?;
+            let charged = (new.id.as_str(), new.team_id.as_str(), metadata.split);
+            charge(connection, charged, "submission accepted", now_ms, now_ms)?;
             if let Some(request) = &repeats {
                 let owner = (request.team_id.as_str(), request.key.as_str());
                 insert_idempotent(connection, owner, &request.request_sha256, &new.id, now_ms)?;

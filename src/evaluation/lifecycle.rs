@@ -6,7 +6,6 @@ use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
 use crate::domain::submission::{MetadataFault, SubmissionState, Visibility, link_faults, reason_fault};
 use crate::store::configurations::find_current_configuration;
-use crate::store::quota::{QuotaKind, insert_quota, is_refunded};
 use crate::store::submissions::{self, Progress, Submission};
 use crate::store::{
     DbConnection, StoreError, bump_board_revision, failures, insert_audit, leases, rejudgings, scores,
@@ -14,6 +13,7 @@ use crate::store::{
 
 use super::Evaluation;
 use super::intake::deliver;
+use super::quota::{charge_again, refund};
 use super::work::count_end;
 
 /// Why a decision was not carried out.
@@ -129,10 +129,7 @@ pub async fn cancel_submission(
                 let allowed = "only one that has not ended can be cancelled";
                 return Err(LifecycleError::State { state: submission.state, allowed });
             }
-            let was_graded = submission.progress.graded > 0;
-            if submission.state != SubmissionState::Judging && !was_graded {
-                refund(connection, &submission, "cancelled before any score", now_ms)?;
-            }
+            refund(connection, &submission, "cancelled before any score", now_ms)?;
             owned(connection, Some(&owner), &id)
         })
         .await;
@@ -158,6 +155,7 @@ pub async fn retry_submission(
             let submission = owned(connection, None, &id)?;
             let is_own = matches!(submission.state, SubmissionState::Failed | SubmissionState::Incomplete);
             let (before, after) = if is_own {
+                charge_again(connection, &submission, now_ms)?;
                 (submission.state.as_str(), resume(connection, &submission, now_ms)?.as_str())
             } else if submission.state == SubmissionState::Scored && retry_rejudgings(connection, &id)? {
                 ("incomplete", "pending")
@@ -257,20 +255,6 @@ pub async fn withdraw_submission(
             owned(connection, owner.as_deref(), &id)
         })
         .await
-}
-
-/// Gives a submission's charge back, once.
-pub(super) fn refund(
-    connection: &mut DbConnection,
-    submission: &Submission,
-    reason: &str,
-    now_ms: i64,
-) -> Result<(), StoreError> {
-    if is_refunded(connection, &submission.id)? {
-        return Ok(());
-    }
-    let entry = (submission.team_id.as_str(), submission.metadata.split, QuotaKind::Refund);
-    insert_quota(connection, entry, Some(&submission.id), reason, submission.created_at_ms, now_ms)
 }
 
 /// Makes answers that could not be judged pending again.

@@ -1,12 +1,43 @@
-//! What a team may still submit. Knows nothing of files.
+//! What a team may still submit: a ledger of charges, refunds and grants. Knows nothing of files.
 
 use serde::Serialize;
 
 use crate::config::QuotaSettings;
 use crate::domain::instant;
 use crate::domain::question::Split;
-use crate::store::quota::load_used;
-use crate::store::{DbConnection, StoreError};
+use crate::domain::submission::{MetadataFault, reason_fault};
+use crate::store::quota::{LedgerEntry, QuotaKind, insert_quota, is_charged, load_sums};
+use crate::store::submissions::Submission;
+use crate::store::teams::{find_team, lock_team};
+use crate::store::{DbConnection, Store, StoreError, insert_audit};
+
+/// Submissions that one grant may give.
+const MAX_GRANT: i32 = 1000;
+
+/// Why a grant was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum GrantError {
+    /// There is no such team.
+    #[error("there is no team `{0}`")]
+    UnknownTeam(String),
+    /// What was sent is faulty.
+    #[error("the grant has {} fault(s): {}", .0.len(), listed(.0))]
+    Faults(Vec<MetadataFault>),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a maintainer grants a team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// The split.
+    pub split: Split,
+    /// Submissions more, today and in all.
+    pub amount: i32,
+    /// Why; the team reads it.
+    pub reason: String,
+}
 
 /// A team's quota for a split.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -15,11 +46,15 @@ pub struct Quota {
     pub split: Split,
     /// Accepted submissions a UTC day.
     pub per_day: i64,
-    /// Of these, used today.
+    /// Granted for today on top of them.
+    pub granted_today: i64,
+    /// Of both, used today.
     pub used_today: i64,
     /// Accepted submissions in all; null where there is no such limit.
     pub total: Option<i64>,
-    /// Of these, used.
+    /// Granted on top of them, ever.
+    pub granted_total: i64,
+    /// Of both, used.
     pub used_total: i64,
     /// Submissions that would be accepted now.
     pub left: i64,
@@ -32,7 +67,7 @@ pub struct Quota {
 impl Quota {
     /// Whether waiting for the next day helps.
     pub fn resets(&self) -> bool {
-        self.total.is_none_or(|total| self.used_total < total)
+        self.total.is_none_or(|total| self.used_total < total + self.granted_total)
     }
 }
 
@@ -52,10 +87,136 @@ pub fn quota(
         Split::Val | Split::Train => (settings.quota_val_per_day, None),
     };
     let per_day = i64::from(per_day);
-    let (used_today, used_total) = load_used(connection, team_id, split, &instant::day(now_ms))?;
-    let left = total.map_or(i64::MAX, |total| total - used_total).min(per_day - used_today).max(0);
+    let sums = load_sums(connection, team_id, split, &instant::day(now_ms))?;
+    let left_in_all = total.map_or(i64::MAX, |total| total + sums.granted - sums.used);
     let next_day_ms = instant::next_day_ms(now_ms);
-    let resets_in_s = u64::try_from(next_day_ms - now_ms).unwrap_or_default().div_ceil(1000);
-    let resets_at = instant::rfc3339(next_day_ms);
-    Ok(Quota { split, per_day, used_today, total, used_total, left, resets_at, resets_in_s })
+    Ok(Quota {
+        split,
+        per_day,
+        granted_today: sums.granted_on_day,
+        used_today: sums.used_on_day,
+        total,
+        granted_total: sums.granted,
+        used_total: sums.used,
+        left: left_in_all.min(per_day + sums.granted_on_day - sums.used_on_day).max(0),
+        resets_at: instant::rfc3339(next_day_ms),
+        resets_in_s: u64::try_from(next_day_ms - now_ms).unwrap_or_default().div_ceil(1000),
+    })
+}
+
+/// Gives a team more submissions: today and in all.
+///
+/// # Errors
+/// When there is no such team or the grant is faulty.
+pub async fn grant_quota(
+    store: &Store,
+    actor: &str,
+    slug: &str,
+    grant: Grant,
+    now_ms: i64,
+) -> Result<LedgerEntry, GrantError> {
+    let faults = grant.faults();
+    if !faults.is_empty() {
+        return Err(GrantError::Faults(faults));
+    }
+    let (actor, slug) = (actor.to_owned(), slug.to_owned());
+    store
+        .write(move |connection| {
+            let unknown = || GrantError::UnknownTeam(slug.clone());
+            let team = find_team(connection, &slug)?.ok_or_else(unknown)?;
+            lock_team(connection, &team.id)?;
+            let entry = LedgerEntry {
+                id: uuid::Uuid::now_v7().to_string(),
+                split: grant.split,
+                kind: QuotaKind::Grant,
+                amount: grant.amount,
+                submission_id: None,
+                reason: grant.reason.trim().to_owned(),
+                day: instant::day(now_ms),
+                created_at_ms: now_ms,
+            };
+            insert_quota(connection, &team.id, &entry)?;
+            let after = format!("{} to {}: {}", entry.amount, entry.split, entry.reason);
+            insert_audit(connection, now_ms, (&actor, "grant_quota", &slug), None, Some(&after))?;
+            Ok(entry)
+        })
+        .await
+}
+
+impl Grant {
+    fn faults(&self) -> Vec<MetadataFault> {
+        let mut faults: Vec<MetadataFault> = reason_fault(&self.reason).into_iter().collect();
+        if self.split == Split::Train {
+            let detail = "`train` is not scored; give `test` or `val`".into();
+            faults.push(MetadataFault { pointer: "/split".into(), detail });
+        }
+        if !(1..=MAX_GRANT).contains(&self.amount) {
+            let detail = format!("must be from 1 to {MAX_GRANT} submissions");
+            faults.push(MetadataFault { pointer: "/amount".into(), detail });
+        }
+        faults
+    }
+}
+
+fn listed(faults: &[MetadataFault]) -> String {
+    faults.iter().map(|fault| format!("{} {}", fault.pointer, fault.detail)).collect::<Vec<_>>().join("; ")
+}
+
+/// Charges a team for a submission, on the day when it was accepted.
+pub(super) fn charge(
+    connection: &mut DbConnection,
+    (id, team_id, split): (&str, &str, Split),
+    reason: &str,
+    accepted_at_ms: i64,
+    now_ms: i64,
+) -> Result<(), StoreError> {
+    let entry = of_submission(id, (split, QuotaKind::Charge), reason, accepted_at_ms, now_ms);
+    insert_quota(connection, team_id, &entry)
+}
+
+/// Gives a submission's charge back, once, and only if none of its scores could be read.
+pub(super) fn refund(
+    connection: &mut DbConnection,
+    submission: &Submission,
+    reason: &str,
+    now_ms: i64,
+) -> Result<(), StoreError> {
+    if submission.was_readable() || !is_charged(connection, &submission.id)? {
+        return Ok(());
+    }
+    let what = (submission.metadata.split, QuotaKind::Refund);
+    let entry = of_submission(&submission.id, what, reason, submission.created_at_ms, now_ms);
+    insert_quota(connection, &submission.team_id, &entry)
+}
+
+/// Charges again for a submission whose charge was given back, since it is taken up again all the same.
+pub(super) fn charge_again(
+    connection: &mut DbConnection,
+    submission: &Submission,
+    now_ms: i64,
+) -> Result<(), StoreError> {
+    if is_charged(connection, &submission.id)? {
+        return Ok(());
+    }
+    let what = (submission.id.as_str(), submission.team_id.as_str(), submission.metadata.split);
+    charge(connection, what, "taken up again by a maintainer", submission.created_at_ms, now_ms)
+}
+
+fn of_submission(
+    id: &str,
+    (split, kind): (Split, QuotaKind),
+    reason: &str,
+    accepted_at_ms: i64,
+    now_ms: i64,
+) -> LedgerEntry {
+    LedgerEntry {
+        id: uuid::Uuid::now_v7().to_string(),
+        split,
+        kind,
+        amount: 1,
+        submission_id: Some(id.to_owned()),
+        reason: reason.to_owned(),
+        day: instant::day(accepted_at_ms),
+        created_at_ms: now_ms,
+    }
 }

@@ -24,7 +24,7 @@ use super::holding::{Held, claim, fenced, fenced_under, heartbeat, note_rest};
 use super::intake::{deliver, unpack};
 use super::judges::JudgesError;
 use super::judging::{SliceEnd, Work, judge_slice};
-use super::lifecycle::refund;
+use super::quota::refund;
 use super::rejudging::{give_up, rejudge};
 
 /// Claims without any progress after which a submission is parked as `failed`.

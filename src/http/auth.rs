@@ -87,8 +87,10 @@ pub async fn create_token(state: Shared, request: web::Json<TokenRequest>) -> An
     if !request.api_key.starts_with(crate::tokens::KEY_PREFIX) {
         return Err(Unauthenticated::Unknown.into());
     }
-    let access_token = state.signer.sign(&principal.key_id, now_ms).map_err(Problem::internal)?;
-    let answer = TokenAnswer { access_token, token_type: "Bearer", expires_in: TOKEN_TTL_S };
+    let left_s = principal.key_expires_at_ms.map_or(TOKEN_TTL_S, |ends_ms| (ends_ms - now_ms) / 1000);
+    let expires_in = left_s.min(TOKEN_TTL_S);
+    let access_token = state.signer.sign(&principal.key_id, expires_in, now_ms).map_err(Problem::internal)?;
+    let answer = TokenAnswer { access_token, token_type: "Bearer", expires_in };
     Ok(HttpResponse::Ok().insert_header(("Cache-Control", "no-store")).json(answer))
 }
 

@@ -1,11 +1,10 @@
 //! What happens to every request before and after its handler: an id, who asks, the rate limit, headers, metrics and
 //! the log line. Knows no route.
 
-use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use actix_web::body::{BoxBody, MessageBody};
-use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::dev::{RequestHead, ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
@@ -14,7 +13,7 @@ use actix_web::{HttpMessage as _, ResponseError as _, web};
 use super::State;
 use super::error::{Cause, Problem};
 use crate::accounts::{Principal, Unauthenticated, authenticate};
-use crate::limiter::Turn;
+use crate::limiter::{Turn, origin};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -113,7 +112,7 @@ async fn admit(state: &State, request: &ServiceRequest) -> Option<Turn> {
     }
     let limiter = state.limiter.as_ref().filter(|_| !UNLIMITED.contains(&request.path()))?;
     // A credential that nobody holds counts against the address: guessing keys shall not lift the limit.
-    Some(limiter.take(&key_id.unwrap_or_else(|| address(state, request))))
+    Some(limiter.take(&key_id.unwrap_or_else(|| address(state, request.head()))))
 }
 
 fn bearer(value: &str) -> Option<&str> {
@@ -121,19 +120,10 @@ fn bearer(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| credential.trim())
 }
 
-/// The address that a request comes from; one bucket for the 64 bits of an IPv6 network.
-fn address(state: &State, request: &ServiceRequest) -> String {
-    let peer = request.peer_addr().map(|address| address.ip());
-    let believed = |address: &IpAddr| state.trusted_proxies.contains(address);
-    let forwarded = peer.filter(believed).and_then(|_| {
-        let chain = request.headers().get(FORWARDED_FOR)?.to_str().ok()?;
-        chain.rsplit(',').filter_map(|hop| hop.trim().parse::<IpAddr>().ok()).find(|hop| !believed(hop))
-    });
-    match forwarded.or(peer) {
-        Some(IpAddr::V6(address)) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).to_string(),
-        Some(IpAddr::V4(address)) => address.to_string(),
-        None => String::new(),
-    }
+/// The name under which a request without a key is counted.
+pub(super) fn address(state: &State, head: &RequestHead) -> String {
+    let forwarded_for = head.headers().get(FORWARDED_FOR).and_then(|value| value.to_str().ok());
+    origin(head.peer_addr.map(|address| address.ip()), forwarded_for, &state.trusted_proxies)
 }
 
 fn too_many(wait: Duration) -> Problem {

@@ -163,6 +163,7 @@ impl From<Unauthenticated> for Problem {
             Unauthenticated::Missing => "missing_credential",
             Unauthenticated::Unknown => "unknown_credential",
             Unauthenticated::Expired => "expired_token",
+            Unauthenticated::ExpiredKey => "expired_key",
             Unauthenticated::Revoked => "revoked_key",
             Unauthenticated::Disabled => "disabled_team",
         };

@@ -6,6 +6,8 @@ mod gate;
 #[cfg(feature = "server")]
 mod http;
 #[cfg(feature = "server")]
+mod origin;
+#[cfg(feature = "server")]
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -14,3 +16,5 @@ pub use flow::{Closed, Effect, FlowLimits, Told};
 pub use gate::{Gate, Pass, Refused};
 #[cfg(feature = "server")]
 pub use http::{HttpLimiter, Turn};
+#[cfg(feature = "server")]
+pub use origin::origin;

@@ -3,8 +3,7 @@
 use diesel::prelude::*;
 
 use super::schema::quota_ledger;
-use super::{DbConnection, Result};
-use crate::domain::instant;
+use super::{DbConnection, Result, stored};
 use crate::domain::question::Split;
 use crate::text_enum;
 
@@ -13,56 +12,124 @@ text_enum! {
     QuotaKind { Charge = "charge", Refund = "refund", Grant = "grant" }
 }
 
-/// Adds an entry of one submission; `charged_at_ms` is the instant whose day it counts to.
-pub fn insert_quota(
-    connection: &mut DbConnection,
-    (team_id, split, kind): (&str, Split, QuotaKind),
-    submission_id: Option<&str>,
-    reason: &str,
-    charged_at_ms: i64,
-    now_ms: i64,
-) -> Result<()> {
+/// An entry of the ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerEntry {
+    /// UUIDv7.
+    pub id: String,
+    /// The split.
+    pub split: Split,
+    /// What it does.
+    pub kind: QuotaKind,
+    /// By how many submissions.
+    pub amount: i32,
+    /// The submission concerned; none of a grant.
+    pub submission_id: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// The UTC day that it counts to.
+    pub day: String,
+    /// When it was written.
+    pub created_at_ms: i64,
+}
+
+/// What a team's ledger comes to for a split.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Charges less refunds on the day.
+    pub used_on_day: i64,
+    /// Charges less refunds ever.
+    pub used: i64,
+    /// Grants for the day.
+    pub granted_on_day: i64,
+    /// Grants ever.
+    pub granted: i64,
+}
+
+/// Adds an entry to a team's ledger.
+pub fn insert_quota(connection: &mut DbConnection, team_id: &str, entry: &LedgerEntry) -> Result<()> {
     let row = (
-        quota_ledger::id.eq(uuid::Uuid::now_v7().to_string()),
+        quota_ledger::id.eq(&entry.id),
         quota_ledger::team_id.eq(team_id),
-        quota_ledger::split.eq(split.as_str()),
-        quota_ledger::kind.eq(kind.as_str()),
-        quota_ledger::amount.eq(1),
-        quota_ledger::submission_id.eq(submission_id),
-        quota_ledger::reason.eq(reason),
-        quota_ledger::day.eq(instant::day(charged_at_ms)),
-        quota_ledger::created_at_ms.eq(now_ms),
+        quota_ledger::split.eq(entry.split.as_str()),
+        quota_ledger::kind.eq(entry.kind.as_str()),
+        quota_ledger::amount.eq(entry.amount),
+        quota_ledger::submission_id.eq(&entry.submission_id),
+        quota_ledger::reason.eq(&entry.reason),
+        quota_ledger::day.eq(&entry.day),
+        quota_ledger::created_at_ms.eq(entry.created_at_ms),
     );
     diesel::insert_into(quota_ledger::table).values(row).execute(connection)?;
     Ok(())
 }
 
-/// How much of a team's quota for a split is used: on `day`, and ever.
-pub fn load_used(
+/// At most `limit` entries of a team's ledger, newest first, below the id `before`.
+pub fn load_ledger(
     connection: &mut DbConnection,
     team_id: &str,
-    split: Split,
-    day: &str,
-) -> Result<(i64, i64)> {
+    before: Option<&str>,
+    limit: i64,
+) -> Result<Vec<LedgerEntry>> {
+    type Row = (String, String, String, i32, Option<String>, String, String, i64);
+    let mut query = quota_ledger::table.filter(quota_ledger::team_id.eq(team_id)).into_boxed();
+    if let Some(before) = before {
+        query = query.filter(quota_ledger::id.lt(before));
+    }
+    let rows: Vec<Row> = query
+        .order(quota_ledger::id.desc())
+        .limit(limit)
+        .select((
+            quota_ledger::id,
+            quota_ledger::split,
+            quota_ledger::kind,
+            quota_ledger::amount,
+            quota_ledger::submission_id,
+            quota_ledger::reason,
+            quota_ledger::day,
+            quota_ledger::created_at_ms,
+        ))
+        .load(connection)?;
+    rows.into_iter()
+        .map(|(id, split, kind, amount, submission_id, reason, day, created_at_ms)| {
+            let split = stored("split", &split, Split::parse)?;
+            let kind = stored("kind", &kind, QuotaKind::parse)?;
+            Ok(LedgerEntry { id, split, kind, amount, submission_id, reason, day, created_at_ms })
+        })
+        .collect()
+}
+
+/// What a team's ledger comes to for a split: on `day`, and ever.
+pub fn load_sums(connection: &mut DbConnection, team_id: &str, split: Split, day: &str) -> Result<Sums> {
     let of_team = quota_ledger::table
         .filter(quota_ledger::team_id.eq(team_id))
         .filter(quota_ledger::split.eq(split.as_str()));
     let rows: Vec<(String, String, i32)> =
         of_team.select((quota_ledger::kind, quota_ledger::day, quota_ledger::amount)).load(connection)?;
-    let used =
-        |rows: &mut dyn Iterator<Item = &(String, String, i32)>| -> i64 {
-            rows.map(|(kind, _, amount)| {
-                if kind == QuotaKind::Charge.as_str() { i64::from(*amount) } else { -i64::from(*amount) }
-            })
-            .sum()
-        };
-    Ok((used(&mut rows.iter().filter(|row| row.1 == day)), used(&mut rows.iter())))
+    let mut sums = Sums::default();
+    for (kind, of_day, amount) in rows {
+        let (amount, is_on_day) = (i64::from(amount), of_day == day);
+        let on_day = if is_on_day { amount } else { 0 };
+        match stored("kind", &kind, QuotaKind::parse)? {
+            QuotaKind::Charge => {
+                (sums.used, sums.used_on_day) = (sums.used + amount, sums.used_on_day + on_day)
+            }
+            QuotaKind::Refund => {
+                (sums.used, sums.used_on_day) = (sums.used - amount, sums.used_on_day - on_day)
+            }
+            QuotaKind::Grant => {
+                (sums.granted, sums.granted_on_day) = (sums.granted + amount, sums.granted_on_day + on_day);
+            }
+        }
+    }
+    Ok(sums)
 }
 
-/// Whether a submission's charge was given back already.
-pub fn is_refunded(connection: &mut DbConnection, submission_id: &str) -> Result<bool> {
-    let refund = quota_ledger::table
+/// Whether a submission is charged for: not given back, or charged again since.
+pub fn is_charged(connection: &mut DbConnection, submission_id: &str) -> Result<bool> {
+    let kinds: Vec<String> = quota_ledger::table
         .filter(quota_ledger::submission_id.eq(submission_id))
-        .filter(quota_ledger::kind.eq(QuotaKind::Refund.as_str()));
-    Ok(diesel::select(diesel::dsl::exists(refund)).get_result(connection)?)
+        .select(quota_ledger::kind)
+        .load(connection)?;
+    let count = |kind: QuotaKind| kinds.iter().filter(|other| *other == kind.as_str()).count();
+    Ok(count(QuotaKind::Charge) > count(QuotaKind::Refund))
 }

@@ -105,6 +105,32 @@ diesel::table! {
         sha256 -> Text,
         revoked_at_ms -> Nullable<BigInt>,
         created_at_ms -> BigInt,
+        name -> Text,
+        scope -> Text,
+        prefix -> Text,
+        expires_at_ms -> Nullable<BigInt>,
+        last_used_at_ms -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    signups (id) {
+        id -> Text,
+        slug -> Text,
+        name -> Text,
+        email -> Text,
+        affiliation -> Nullable<Text>,
+        purpose -> Nullable<Text>,
+        address_sha256 -> Text,
+        claim_sha256 -> Text,
+        state -> Text,
+        reason -> Nullable<Text>,
+        team_id -> Nullable<Text>,
+        key_id -> Nullable<Text>,
+        mail_attempts -> Integer,
+        mail_not_before_ms -> BigInt,
+        created_at_ms -> BigInt,
+        decided_at_ms -> Nullable<BigInt>,
     }
 }
 
@@ -151,6 +177,15 @@ diesel::table! {
         not_before_ms -> BigInt,
         created_at_ms -> BigInt,
         finished_at_ms -> Nullable<BigInt>,
+        anonymous_until -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    reviewer_links (submission_id) {
+        submission_id -> Text,
+        token_sha256 -> Text,
+        created_at_ms -> BigInt,
     }
 }
 
@@ -302,8 +337,10 @@ diesel::allow_tables_to_appear_in_same_query!(
     answer_keys,
     teams,
     api_keys,
+    signups,
     judge_configurations,
     submissions,
+    reviewer_links,
     predictions,
     idempotency_keys,
     quota_ledger,

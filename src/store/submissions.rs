@@ -62,6 +62,13 @@ pub struct Submission {
     pub finished_at_ms: Option<i64>,
 }
 
+impl Submission {
+    /// Whether any of its scores could be read by its team, now or before: those of multiple choice stand after grading.
+    pub fn was_readable(&self) -> bool {
+        self.progress.graded > 0 || self.state == SubmissionState::Judging
+    }
+}
+
 /// What intake knows of a new submission besides its metadata.
 #[derive(Debug, Clone)]
 pub struct NewSubmission {

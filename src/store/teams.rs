@@ -1,8 +1,8 @@
-//! Teams and the hashes of their API keys.
+//! Teams. Knows nothing of their keys.
 
 use diesel::prelude::*;
 
-use super::schema::{api_keys, teams};
+use super::schema::teams;
 use super::{DbConnection, Result, stored};
 use crate::domain::team::Role;
 
@@ -25,9 +25,9 @@ pub struct Team {
     pub created_at_ms: i64,
 }
 
-type Row = (String, String, String, Option<String>, String, Option<i64>, i64);
+pub(super) type Row = (String, String, String, Option<String>, String, Option<i64>, i64);
 
-const COLUMNS: (
+pub(super) const COLUMNS: (
     teams::id,
     teams::slug,
     teams::name,
@@ -45,7 +45,7 @@ const COLUMNS: (
     teams::created_at_ms,
 );
 
-fn team((id, slug, name, email, role, disabled_at_ms, created_at_ms): Row) -> Result<Team> {
+pub(super) fn team((id, slug, name, email, role, disabled_at_ms, created_at_ms): Row) -> Result<Team> {
     Ok(Team {
         id,
         slug,
@@ -82,6 +82,12 @@ pub fn find_team(connection: &mut DbConnection, slug: &str) -> Result<Option<Tea
     row.map(team).transpose()
 }
 
+/// The team with this id.
+pub fn find_team_by_id(connection: &mut DbConnection, id: &str) -> Result<Option<Team>> {
+    let row = teams::table.find(id).select(COLUMNS).first(connection).optional()?;
+    row.map(team).transpose()
+}
+
 /// All teams by short name.
 pub fn load_teams(connection: &mut DbConnection) -> Result<Vec<Team>> {
     let rows: Vec<Row> = teams::table.order(teams::slug).select(COLUMNS).load(connection)?;
@@ -100,59 +106,4 @@ pub fn lock_team(connection: &mut DbConnection, team_id: &str) -> Result<()> {
         .set(teams::intake_sequence.eq(teams::intake_sequence + 1))
         .execute(connection)?;
     Ok(())
-}
-
-/// Adds an API key of a team by its hash.
-pub fn insert_key(
-    connection: &mut DbConnection,
-    key_id: &str,
-    team_id: &str,
-    sha256: &str,
-    now_ms: i64,
-) -> Result<()> {
-    let row = (
-        api_keys::id.eq(key_id),
-        api_keys::team_id.eq(team_id),
-        api_keys::sha256.eq(sha256),
-        api_keys::created_at_ms.eq(now_ms),
-    );
-    diesel::insert_into(api_keys::table).values(row).execute(connection)?;
-    Ok(())
-}
-
-/// Ends all keys of a team.
-pub fn revoke_keys(connection: &mut DbConnection, team_id: &str, now_ms: i64) -> Result<()> {
-    let standing =
-        api_keys::table.filter(api_keys::team_id.eq(team_id)).filter(api_keys::revoked_at_ms.is_null());
-    diesel::update(standing).set(api_keys::revoked_at_ms.eq(now_ms)).execute(connection)?;
-    Ok(())
-}
-
-/// A key's id, whether it was revoked, and its team.
-pub type KeyOwner = (String, bool, Team);
-
-/// Who holds the key with this hash.
-pub fn find_key_by_hash(connection: &mut DbConnection, sha256: &str) -> Result<Option<KeyOwner>> {
-    let row = api_keys::table
-        .inner_join(teams::table.on(teams::id.eq(api_keys::team_id)))
-        .filter(api_keys::sha256.eq(sha256))
-        .select((api_keys::id, api_keys::revoked_at_ms, COLUMNS))
-        .first(connection)
-        .optional()?;
-    key_owner(row)
-}
-
-/// Who holds the key with this id.
-pub fn find_key(connection: &mut DbConnection, key_id: &str) -> Result<Option<KeyOwner>> {
-    let row = api_keys::table
-        .inner_join(teams::table.on(teams::id.eq(api_keys::team_id)))
-        .filter(api_keys::id.eq(key_id))
-        .select((api_keys::id, api_keys::revoked_at_ms, COLUMNS))
-        .first(connection)
-        .optional()?;
-    key_owner(row)
-}
-
-fn key_owner(row: Option<(String, Option<i64>, Row)>) -> Result<Option<KeyOwner>> {
-    row.map(|(id, revoked_at_ms, row)| Ok((id, revoked_at_ms.is_some(), team(row)?))).transpose()
 }

@@ -51,7 +51,7 @@ async fn a_disabled_team_is_out_at_once_with_key_and_token() {
         assert_eq!(secchi.get("/api/v1/me", Some(credential)).await.status(), 200);
     }
     let store = &secchi.running.evaluation.store;
-    accounts::disable_team(store, team.slug.clone(), NOON_MS).await.unwrap();
+    accounts::disable_team(store, accounts::COMMAND_LINE, team.slug.clone(), NOON_MS).await.unwrap();
     for credential in [&team.key, &token] {
         assert_eq!(refused_with(&secchi, credential).await, "disabled_team");
     }

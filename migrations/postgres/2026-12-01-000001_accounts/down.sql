@@ -1,0 +1,10 @@
+DROP TABLE reviewer_links;
+DROP INDEX submissions_content;
+ALTER TABLE submissions DROP COLUMN anonymous_until;
+DELETE FROM leases WHERE name = 'signups';
+DROP TABLE signups;
+ALTER TABLE api_keys DROP COLUMN last_used_at_ms;
+ALTER TABLE api_keys DROP COLUMN expires_at_ms;
+ALTER TABLE api_keys DROP COLUMN prefix;
+ALTER TABLE api_keys DROP COLUMN scope;
+ALTER TABLE api_keys DROP COLUMN name;

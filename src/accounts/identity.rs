@@ -1,0 +1,111 @@
+//! Who a request comes from: the team and key behind a credential. Knows nothing of requests.
+
+use crate::domain::key::Scope;
+use crate::domain::team::Role;
+use crate::store::keys::{self, KeyOwner};
+use crate::store::teams::Team;
+use crate::store::{Store, StoreError};
+use crate::tokens::{self, KEY_PREFIX, Signer, TokenError};
+
+/// How exactly the last use of a key is known.
+const LAST_USED_WITHIN_MS: i64 = 60_000;
+
+/// Why a request has no one behind it.
+#[derive(Debug, thiserror::Error)]
+pub enum Unauthenticated {
+    /// There is no credential.
+    #[error("no API key or token came with the request; send `Authorization: Bearer …`")]
+    Missing,
+    /// The credential is none that was given out here.
+    #[error("the API key or token is unknown; check that it was copied whole")]
+    Unknown,
+    /// The token has expired.
+    #[error("the token has expired; exchange the API key for a new one")]
+    Expired,
+    /// The key has expired.
+    #[error("the API key has expired; use another one of the team's, or ask the maintainers for one")]
+    ExpiredKey,
+    /// The key was revoked.
+    #[error("the API key was revoked; use the team's new one")]
+    Revoked,
+    /// The team was shut out.
+    #[error("the team is disabled; ask the maintainers")]
+    Disabled,
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Who a request comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal {
+    /// The team.
+    pub team: Team,
+    /// The API key that was shown, or that the token was exchanged for.
+    pub key_id: String,
+    /// What the key may be used for.
+    pub scope: Scope,
+    /// When the key ends, if it does.
+    pub key_expires_at_ms: Option<i64>,
+}
+
+impl Principal {
+    /// Whether this is a maintainer.
+    pub fn is_maintainer(&self) -> bool {
+        self.team.role == Role::Maintainer
+    }
+}
+
+/// Who shows this API key or access token.
+///
+/// # Errors
+/// When nobody does any more, or never did.
+pub async fn authenticate(
+    store: &Store,
+    signer: &Signer,
+    credential: &str,
+    now_ms: i64,
+) -> Result<Principal, Unauthenticated> {
+    let owner = if credential.starts_with(KEY_PREFIX) {
+        let hash = tokens::hash_secret(credential);
+        store.read(move |connection| keys::find_owner_by_hash(connection, &hash)).await?
+    } else {
+        let key_id = signer.verify(credential, now_ms).map_err(|error| match error {
+            TokenError::Expired => Unauthenticated::Expired,
+            _ => Unauthenticated::Unknown,
+        })?;
+        store.read(move |connection| keys::find_owner(connection, &key_id)).await?
+    };
+    let (key, team) = checked(owner, now_ms)?;
+    if key.last_used_at_ms.is_none_or(|last_ms| now_ms - last_ms >= LAST_USED_WITHIN_MS) {
+        note_use(store.clone(), key.id.clone(), now_ms);
+    }
+    Ok(Principal { team, key_id: key.id, scope: key.scope, key_expires_at_ms: key.expires_at_ms })
+}
+
+fn checked(owner: Option<KeyOwner>, now_ms: i64) -> Result<KeyOwner, Unauthenticated> {
+    let (key, team) = owner.ok_or(Unauthenticated::Unknown)?;
+    if key.revoked_at_ms.is_some() {
+        return Err(Unauthenticated::Revoked);
+    }
+    if key.is_expired(now_ms) {
+        return Err(Unauthenticated::ExpiredKey);
+    }
+    if team.disabled_at_ms.is_some() {
+        return Err(Unauthenticated::Disabled);
+    }
+    Ok((key, team))
+}
+
+/// Writes down that a key was used, beside the request that used it: nobody waits for that.
+fn note_use(store: Store, key_id: String, now_ms: i64) {
+    tokio::spawn(async move {
+        let before_ms = now_ms - LAST_USED_WITHIN_MS;
+        let noted: Result<(), StoreError> = store
+            .write_recoverable(move |connection| keys::note_use(connection, &key_id, before_ms, now_ms))
+            .await;
+        if let Err(error) = noted {
+            tracing::warn!(%error, "the last use of a key could not be noted");
+        }
+    });
+}

@@ -1,0 +1,146 @@
+//! Teams: how they come about, sign in, keep keys and are shut out. Knows nothing of submissions.
+
+pub mod approval;
+mod identity;
+pub mod keys;
+pub mod signup;
+
+use crate::domain::key::Scope;
+use crate::domain::team::{Role, is_slug};
+use crate::store::keys::{Key, revoke_keys};
+use crate::store::teams::{self, Team};
+use crate::store::{DbConnection, Store, StoreError, insert_audit};
+
+pub use identity::{Principal, Unauthenticated, authenticate};
+use keys::{NewKey, add_key};
+
+/// Who the audit log names for what was done at the command line.
+pub const COMMAND_LINE: &str = "command line";
+
+/// What the key is called that a team begins with.
+const FIRST_KEY: &str = "first key";
+
+/// What can go wrong with teams.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    /// The short name cannot be one.
+    #[error("`{0}` is no short name; use 1 to 40 of a-z, 0-9 and `-`, not first or last")]
+    Slug(String),
+    /// The team has no name.
+    #[error("the name is blank; give the team's full name")]
+    BlankName,
+    /// The short name is taken.
+    #[error("there is a team `{0}` already; choose another short name")]
+    Taken(String),
+    /// There is no such team.
+    #[error("there is no team `{0}`; `secchi team list` shows all")]
+    UnknownTeam(String),
+    /// The team was shut out.
+    #[error("the team `{0}` is disabled")]
+    Disabled(String),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What is said of a new team.
+#[derive(Debug, Clone)]
+pub struct NewTeam {
+    /// The short name.
+    pub slug: String,
+    /// The full name.
+    pub name: String,
+    /// Where to reach it.
+    pub email: Option<String>,
+    /// What it may do.
+    pub role: Role,
+}
+
+/// Makes a team and its first API key, which is told only here.
+///
+/// # Errors
+/// When the short name is unusable or taken.
+pub async fn create_team(store: &Store, new: NewTeam, now_ms: i64) -> Result<(Team, String), AccountError> {
+    if !is_slug(&new.slug) {
+        return Err(AccountError::Slug(new.slug));
+    }
+    if new.name.trim().is_empty() {
+        return Err(AccountError::BlankName);
+    }
+    let team = Team {
+        id: uuid::Uuid::now_v7().to_string(),
+        slug: new.slug,
+        name: new.name,
+        email: new.email,
+        role: new.role,
+        disabled_at_ms: None,
+        created_at_ms: now_ms,
+    };
+    let made = team.clone();
+    let added: Result<String, StoreError> = store
+        .write(move |connection| {
+            teams::insert_team(connection, &made)?;
+            let subject = (COMMAND_LINE, "create_team", made.slug.as_str());
+            insert_audit(connection, now_ms, subject, None, Some(made.role.as_str()))?;
+            Ok(first_key(connection, &made, now_ms)?.1)
+        })
+        .await;
+    match added {
+        Ok(key) => Ok((team, key)),
+        Err(error) if error.is_duplicate() => Err(AccountError::Taken(team.slug)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Shuts a team out at once. Doing it again changes nothing.
+///
+/// # Errors
+/// When there is no such team.
+pub async fn disable_team(
+    store: &Store,
+    actor: &str,
+    slug: String,
+    now_ms: i64,
+) -> Result<Team, AccountError> {
+    let actor = actor.to_owned();
+    store
+        .write(move |connection| {
+            let team = known_team(connection, &slug)?;
+            if team.disabled_at_ms.is_none() {
+                teams::disable_team(connection, &team.id, now_ms)?;
+                let subject = (actor.as_str(), "disable_team", slug.as_str());
+                insert_audit(connection, now_ms, subject, Some("enabled"), Some("disabled"))?;
+            }
+            known_team(connection, &slug)
+        })
+        .await
+}
+
+/// Ends all keys of a team and makes a new one, which is told only here.
+///
+/// # Errors
+/// When there is no such team or it is disabled.
+pub async fn rotate_key(store: &Store, slug: String, now_ms: i64) -> Result<String, AccountError> {
+    store
+        .write(move |connection| {
+            let team = known_team(connection, &slug)?;
+            if team.disabled_at_ms.is_some() {
+                return Err(AccountError::Disabled(slug));
+            }
+            revoke_keys(connection, &team.id, now_ms)?;
+            insert_audit(connection, now_ms, (COMMAND_LINE, "rotate_key", &slug), None, None)?;
+            Ok(first_key(connection, &team, now_ms)?.1)
+        })
+        .await
+}
+
+fn known_team(connection: &mut DbConnection, slug: &str) -> Result<Team, AccountError> {
+    teams::find_team(connection, slug)?.ok_or_else(|| AccountError::UnknownTeam(slug.to_owned()))
+}
+
+/// The key that a team begins with: it may do all that the team may.
+fn first_key(connection: &mut DbConnection, team: &Team, now_ms: i64) -> Result<(Key, String), StoreError> {
+    let scope = if team.role == Role::Maintainer { Scope::Admin } else { Scope::Submit };
+    let first = NewKey { name: FIRST_KEY.to_owned(), scope, expires_at_ms: None };
+    add_key(connection, &team.id, first, now_ms)
+}
