@@ -27,7 +27,7 @@ const NEIGHBOURS: [(&str, &str); 2] = [("main", "cli"), ("cli", "app")];
 const ROOT_NAMES: [(&str, &str); 1] = [("text_enum", "domain")];
 
 /// The homes of dependencies that only some rooms may know.
-const HOMES: [(&str, &[&str]); 19] = [
+const HOMES: [(&str, &[&str]); 21] = [
     ("actix_web", &["http", "web", "app"]),
     ("actix_multipart", &["http"]),
     ("utoipa_actix_web", &["http", "app"]),
@@ -47,6 +47,8 @@ const HOMES: [(&str, &[&str]); 19] = [
     ("toml", &["config"]),
     ("indicatif", &["cli", "benchmark"]),
     ("comfy_table", &["cli"]),
+    ("zip", &["predictions"]),
+    ("quick_xml", &["predictions"]),
 ];
 
 /// Rooms that compute and nothing else: time, seeds and bytes come in as arguments.

@@ -34,6 +34,7 @@ text_enum! {
         EmptyAnswer = "empty_answer",
         UnparsedAnswer = "unparsed_answer",
         ExtraField = "extra_field",
+        MatchedByPlace = "matched_by_place",
     }
 }
 

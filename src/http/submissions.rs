@@ -35,7 +35,8 @@ pub struct SubmitQuery {
 pub struct SubmissionForm {
     /// What the team says about the model.
     metadata: Metadata,
-    /// The prediction file: JSONL, a JSON array or object, or CSV; plain, gzip or zstd.
+    /// The prediction file: JSONL, a JSON array or object, CSV, TSV or .xlsx, also as lmms-eval and VLMEvalKit write them;
+    /// plain, gzip or zstd.
     #[schema(value_type = String, format = Binary)]
     predictions: Vec<u8>,
 }

@@ -54,8 +54,17 @@ impl Stop {
         Place::default().fault(code, detail)
     }
 
+    /// What ended the reading, by an error that others share.
+    pub(super) fn of_shared(error: &io::Error) -> Self {
+        match error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {
+            Some(Self::TooLarge { max_bytes }) => Self::TooLarge { max_bytes: *max_bytes },
+            Some(other) => Self::Corrupt(io::Error::other(other.to_string())),
+            None => Self::Corrupt(io::Error::new(error.kind(), error.to_string())),
+        }
+    }
+
     /// Sorts an error that came out of a decoder.
-    fn of_decoder(error: io::Error) -> Self {
+    pub(super) fn of_decoder(error: io::Error) -> Self {
         match error.downcast::<Self>() {
             Ok(stop) => stop,
             // zstd's codes are not public in the crate that wraps it, only its texts are.

@@ -20,8 +20,10 @@ pub(super) enum Form {
     Jsonl,
     /// One JSON document, a list or an object.
     Document,
-    /// CSV.
+    /// CSV or TSV.
     Table,
+    /// A zip archive, such as a workbook of a spreadsheet.
+    Archive,
     /// One JSON value that holds no records, as text.
     Scalar(String),
     /// UTF-16 that does not say so.
@@ -42,7 +44,8 @@ pub(super) struct Opening<'a> {
 
 /// Files that are taken for answer files by mistake, by their first bytes.
 const MISTAKEN: &[(&[u8], &str)] = &[
-    (b"PK\x03\x04", "a zip archive or a spreadsheet"),
+    (b"PK\x05\x06", "an empty zip archive"),
+    (b"\xd0\xcf\x11\xe0", "an old or an encrypted Excel file, save it as an .xlsx without a password"),
     (b"BZh", "bzip2"),
     (b"\xfd7zXZ", "xz"),
     (b"7z\xbc\xaf", "a 7z archive"),
@@ -69,6 +72,9 @@ pub(super) fn recognise<'a>(mut text: Box<dyn BufRead + 'a>) -> io::Result<Openi
 fn form_of(head: &[u8], is_all: bool) -> Form {
     let start = head.trim_ascii_start();
     let Some(&first_byte) = start.first() else { return Form::Empty };
+    if start.starts_with(b"PK\x03\x04") {
+        return Form::Archive;
+    }
     if let Some((_, what)) = MISTAKEN.iter().find(|(magic, _)| start.starts_with(magic)) {
         return Form::Unknown(what);
     }
@@ -99,7 +105,7 @@ fn is_record(text: &str) -> bool {
     let mut found = false;
     // What is wrong with the text is reported when it is read.
     let _ = json::walk(text, |name, _| {
-        found |= name.is_some_and(|name| record::FIELD_NAMES.contains(&name.as_str()));
+        found |= name.is_some_and(|name| record::NAMES.contains(&name.as_str()));
     });
     found
 }

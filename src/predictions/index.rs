@@ -58,6 +58,11 @@ impl QuestionIndex {
         self.questions.get(position).is_some_and(|(known, _)| known == id)
     }
 
+    /// The id of the question at `position`, in NFC.
+    pub(super) fn id(&self, position: usize) -> Option<&str> {
+        self.questions.get(position).map(|(id, _)| id.as_str())
+    }
+
     /// The format of the question at `position`.
     pub(super) fn format(&self, position: usize) -> QuestionFormat {
         self.questions[position].1

@@ -1,6 +1,7 @@
 //! Reading an answer file into answers by question, with every fault reported at once. Knows nothing of keys,
 //! of how answers are graded, or of where the bytes come from.
 
+mod columns;
 mod decompress;
 mod document;
 mod encoding;
@@ -14,11 +15,12 @@ mod report;
 mod syntax;
 mod table;
 mod wording;
+mod workbook;
 
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 
 use crate::domain::fault::{Fault, FaultCode, Warning};
 use crate::domain::question::QuestionFormat;
@@ -105,14 +107,12 @@ pub fn read(input: impl Read, index: &QuestionIndex, limits: &Limits) -> Result<
 fn read_into(input: impl Read, limits: &Limits, report: &mut Report) -> io::Result<()> {
     let bytes = decompress::open(input, limits.max_bytes)?;
     let Opening { form, line, text } = form::recognise(encoding::to_utf8(bytes)?)?;
-    read_form(form, text, line, report)
-}
-
-fn read_form(form: Form, text: impl BufRead, line: u64, report: &mut Report) -> io::Result<()> {
+    let max_bytes = limits.max_bytes;
     match form {
         Form::Jsonl => jsonl::read(text, line, report),
         Form::Document => document::read(text, line, report),
         Form::Table => table::read(text, line, report),
+        Form::Archive => workbook::read(text, max_bytes, report),
         // A file without a record is reported as empty at the end, whatever its form.
         Form::Empty => Ok(()),
         Form::Scalar(text) => {

@@ -15,6 +15,27 @@ use crate::domain::fault::FaultCode;
 pub(super) const FIELD_NAMES: [&str; 6] =
     ["question_id", "answer", "prediction", "pred", "response", "model_answer"];
 
+/// All names that are read: those above, then what evaluation harnesses write. lmms-eval keeps the model's replies in
+/// `filtered_resps`, and in `resps` where they differ, the question in `doc` or as the place `doc_id`; VLMEvalKit keeps
+/// its place in `index`.
+pub(super) const NAMES: [&str; 11] = [
+    "question_id",
+    "answer",
+    "prediction",
+    "pred",
+    "response",
+    "model_answer",
+    "filtered_resps",
+    "resps",
+    "doc",
+    "doc_id",
+    "index",
+];
+const ANSWERS: std::ops::Range<usize> = 1..8;
+const REPLIES: std::ops::Range<usize> = 6..8;
+const DOC: usize = 8;
+const PLACES: std::ops::Range<usize> = 9..11;
+
 /// A record without anything odd, which is nearly every one: it is read in one pass.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +58,7 @@ pub(super) struct Record<'a> {
 /// The values of a record by name, not decoded yet.
 #[derive(Default)]
 struct Fields<'a> {
-    values: [Option<&'a RawValue>; FIELD_NAMES.len()],
+    values: [Option<&'a RawValue>; NAMES.len()],
     twice: Option<(&'static str, &'a RawValue)>,
     extra_count: u64,
     first_extra: Option<String>,
@@ -50,9 +71,9 @@ impl<'a> Fields<'a> {
             self.unfinished = name;
             return;
         };
-        match FIELD_NAMES.iter().position(|known| known == name) {
+        match NAMES.iter().position(|known| known == name) {
             Some(known) if self.values[known].replace(value).is_some() => {
-                self.twice.get_or_insert((FIELD_NAMES[known], value));
+                self.twice.get_or_insert((NAMES[known], value));
             }
             Some(_) => {}
             None => self.add_extra(name),
@@ -65,16 +86,39 @@ impl<'a> Fields<'a> {
     }
 
     fn question_id(&self) -> Option<String> {
-        serde_json::from_str(self.values[0]?.get()).ok()
+        serde_json::from_str(self.values[0].or_else(|| self.id_in_doc())?.get()).ok()
+    }
+
+    /// The id of the question that lmms-eval keeps with the reply.
+    fn id_in_doc(&self) -> Option<&'a RawValue> {
+        let doc = self.values[DOC].filter(|doc| json::kind(doc.get()) == "an object")?;
+        let mut id = None;
+        // The document is part of a record that was walked without an error.
+        let _ = json::walk(doc.get(), |name, value| {
+            if name.as_deref() == Some(NAMES[0]) {
+                id = value;
+            }
+        });
+        id
+    }
+
+    /// The place of the question in its split, as a harness counts it, with the field's name.
+    fn place_in_split(&self) -> Option<(&'static str, &'a RawValue)> {
+        PLACES.into_iter().find_map(|field| Some((NAMES[field], self.values[field]?)))
+    }
+
+    /// Whether a harness wrote the record; what it writes besides is nothing odd.
+    fn is_of_harness(&self) -> bool {
+        REPLIES.chain(PLACES).any(|field| self.values[field].is_some())
     }
 
     /// The answer under the name that is preferred; other answers are fields that are not read.
-    fn answer(&mut self) -> Option<(&'static str, &'a RawValue)> {
+    fn answer(&mut self) -> Option<(usize, &'a RawValue)> {
         let mut answer = None;
-        for (value, name) in self.values.into_iter().zip(FIELD_NAMES).skip(1) {
-            match value {
-                Some(value) if answer.is_none() => answer = Some((name, value)),
-                Some(_) => self.add_extra(name),
+        for field in ANSWERS {
+            match self.values[field] {
+                Some(value) if answer.is_none() => answer = Some((field, value)),
+                Some(_) => self.add_extra(NAMES[field]),
                 None => {}
             }
         }
@@ -138,10 +182,15 @@ impl<'a> Record<'a> {
     }
 
     fn take(&self, fields: &mut Fields<'a>, report: &mut Report) {
-        let id = self.text_of(fields, FIELD_NAMES[0], fields.values[0], report);
+        let id = self.id(fields, report);
         let named_answer = fields.answer();
-        let (name, value) = named_answer.map_or((FIELD_NAMES[1], None), |(name, value)| (name, Some(value)));
-        let answer = self.text_of(fields, name, value, report);
+        let (field, value) =
+            named_answer.map_or((ANSWERS.start, None), |(field, value)| (field, Some(value)));
+        let name = NAMES[field];
+        let answer = match value {
+            Some(value) if REPLIES.contains(&field) => self.only_reply(fields, name, value, report),
+            _ => self.text_of(fields, name, value, report),
+        };
         let Some(id) = id else { return };
         report.answer(&id, answer, self.stretch.line, &|field| match (field, value) {
             (Field::Answer, Some(value)) => {
@@ -149,9 +198,52 @@ impl<'a> Record<'a> {
             }
             _ => fields.values[0].map_or_else(Place::default, |value| self.place_of(fields, value)),
         });
-        if let Some(first) = &fields.first_extra {
+        if let Some(first) = fields.first_extra.as_ref().filter(|_| !fields.is_of_harness()) {
             report.extra_fields(fields.extra_count, first, self.stretch.line);
         }
+    }
+
+    /// The id that the record itself gives, else the one of the document that it is about, else the one of the question
+    /// at the place that it gives.
+    fn id(&self, fields: &Fields<'a>, report: &mut Report) -> Option<String> {
+        if let Some(id) = fields.id_in_doc().filter(|_| fields.values[0].is_none()) {
+            return self.text_of(fields, NAMES[0], Some(id), report);
+        }
+        let place = fields.place_in_split().filter(|_| fields.values[0].is_none());
+        let Some((name, value)) = place else {
+            return self.text_of(fields, NAMES[0], fields.values[0], report);
+        };
+        let found = report.at_place(name, value.get(), self.stretch.line).map(str::to_owned);
+        found
+            .map_err(|(code, detail)| {
+                report.fault(|| {
+                    Place { pointer: self.pointer(name), ..self.place_of(fields, value) }.fault(code, detail)
+                });
+            })
+            .ok()
+    }
+
+    /// The one reply in the lists that lmms-eval wraps around replies.
+    fn only_reply(
+        &self,
+        fields: &Fields<'a>,
+        name: &'static str,
+        mut value: &'a RawValue,
+        report: &mut Report,
+    ) -> Option<String> {
+        while json::kind(value.get()) == "a list" {
+            // The list is part of a record that was walked without an error.
+            let replies: Vec<&RawValue> = serde_json::from_str(value.get()).unwrap_or_default();
+            let [reply] = replies[..] else {
+                report.fault(|| {
+                    let place = Place { pointer: self.pointer(name), ..self.place_of(fields, value) };
+                    place.fault(FaultCode::WrongType, wording::not_one_reply(name, replies.len()))
+                });
+                return None;
+            };
+            value = reply;
+        }
+        self.text_of(fields, name, Some(value), report)
     }
 
     /// Decodes the value of a field that must be text, or reports why it cannot be.
@@ -205,7 +297,7 @@ impl<'a> Record<'a> {
             (start..start + value.get().len()).contains(&offset)
         };
         let field = fields.values.iter().position(|value| value.as_ref().is_some_and(inside));
-        let name = field.map(|field| FIELD_NAMES[field]).or(fields.unfinished.as_deref());
+        let name = field.map(|field| NAMES[field]).or(fields.unfinished.as_deref());
         let at = self.stretch.skip(text.floor_char_boundary(offset));
         Place {
             line: Some(at.line),

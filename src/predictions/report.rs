@@ -71,6 +71,7 @@ pub(super) struct Report<'i> {
     answered: usize,
     empty: Tally,
     extra: Tally,
+    by_place: Tally,
     faults: Vec<Fault>,
     total: u64,
 }
@@ -85,6 +86,7 @@ impl<'i> Report<'i> {
             answered: 0,
             empty: Tally::default(),
             extra: Tally::default(),
+            by_place: Tally::default(),
             faults: Vec::new(),
             total: 0,
         }
@@ -163,6 +165,26 @@ impl<'i> Report<'i> {
         self.extra.add(count, || format!("{} in line {line}", wording::literal(first)));
     }
 
+    /// The id of the question at a place in the split, counted from 0 as harnesses do: `value` is what stands in the
+    /// field `name`. Or why there is none.
+    pub(super) fn at_place(
+        &mut self,
+        name: &str,
+        value: &str,
+        line: u64,
+    ) -> Result<&'i str, (FaultCode, String)> {
+        // A table may have turned whole numbers into decimals.
+        let number: Result<usize, _> = value.strip_suffix(".0").unwrap_or(value).parse();
+        let number = number.map_err(|_| (FaultCode::WrongType, wording::no_place(name, value)))?;
+        let index = self.index;
+        let id = index
+            .id(number)
+            .ok_or_else(|| (FaultCode::UnknownQuestion, wording::place_out_of_range(name, value, index)))?;
+        self.by_place
+            .add(1, || format!("`{name}` {number} in line {line}, taken for {}", wording::literal(id)));
+        Ok(id)
+    }
+
     fn find(&self, id: &str) -> Result<usize, Unfit> {
         let guessed = self.index.has_id(self.next, id).then_some(self.next);
         match guessed.or_else(|| self.index.position(id)) {
@@ -202,6 +224,11 @@ impl<'i> Report<'i> {
                 WarningCode::ExtraField,
                 self.extra.count,
                 wording::extra_fields(self.extra.count, &self.extra.first),
+            ),
+            (
+                WarningCode::MatchedByPlace,
+                self.by_place.count,
+                wording::matched_by_place(self.by_place.count, &self.by_place.first),
             ),
         ];
         let warnings = warnings.into_iter().filter(|(_, count, _)| *count > 0);

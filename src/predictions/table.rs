@@ -1,18 +1,20 @@
-//! CSV with a header row. Knows nothing of questions; it finds the two columns and gives their cells on.
+//! CSV and TSV with a header row. Knows nothing of questions; it splits rows and gives their cells on.
 
 use std::io::{self, BufRead};
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
+use super::columns::{Cell, Columns};
 use super::lines::{Line, Lines};
 use super::record::FIELD_NAMES;
-use super::report::{Field, Place, Report};
-use super::{MAX_RECORD_BYTES, json, wording};
+use super::report::{Place, Report};
+use super::{MAX_RECORD_BYTES, wording};
 use crate::domain::fault::FaultCode;
 
 /// Reads a table whose header stands in the line `first_line` or after blank lines.
-pub(super) fn read(text: impl BufRead, first_line: u64, report: &mut Report) -> io::Result<()> {
-    let mut rows = Rows { lines: Lines::new(text, first_line), splitter: Splitter::new() };
+pub(super) fn read(mut text: impl BufRead, first_line: u64, report: &mut Report) -> io::Result<()> {
+    let splitter = Splitter::new(delimiter(text.fill_buf()?));
+    let mut rows = Rows { lines: Lines::new(text, first_line), splitter };
     let columns = match rows.next(report)? {
         Some(Row { line, cells: Cells::All(header) }) => Columns::of(&header, line, report),
         Some(Row { line, cells: Cells::Unclosed(_) }) => {
@@ -24,7 +26,10 @@ pub(super) fn read(text: impl BufRead, first_line: u64, report: &mut Report) -> 
     let Some(columns) = columns else { return Ok(()) };
     while let Some(Row { line, cells }) = rows.next(report)? {
         match cells {
-            Cells::All(cells) => columns.read_row(&cells, line, report),
+            Cells::All(cells) if cells.len() != columns.count => columns.report_width(&cells, line, report),
+            Cells::All(cells) => {
+                columns.read_row(line, &|column| Cell::Text(cells[column]), &|_| Place::line(line), report);
+            }
             Cells::Unclosed(cells) => columns.report_unclosed(&cells, line, report),
             Cells::Unreadable => {}
         }
@@ -32,71 +37,17 @@ pub(super) fn read(text: impl BufRead, first_line: u64, report: &mut Report) -> 
     Ok(())
 }
 
-/// Which columns hold what.
-struct Columns {
-    question_id: usize,
-    answer: usize,
-    count: usize,
-    /// The name of the first column that is not read.
-    extra: Option<String>,
-}
-
-impl Columns {
-    fn of(header: &[&str], line: u64, report: &mut Report) -> Option<Self> {
-        let names: Vec<&str> = header.iter().map(|name| name.trim()).collect();
-        let place = |name| Place { pointer: Some(json::pointer_to(name)), ..Place::line(line) };
-        let mut columns = FIELD_NAMES.map(|known| names.iter().position(|name| *name == known));
-        for (column, known) in columns.iter().zip(FIELD_NAMES) {
-            if column.is_some_and(|column| names[column + 1..].contains(&known)) {
-                report
-                    .fault(|| place(known).fault(FaultCode::MalformedCsv, wording::duplicate_column(known)));
-                return None;
-            }
-        }
-        let question_id = columns[0].take();
-        let answer = columns.into_iter().flatten().next();
-        let missing = [(question_id, FIELD_NAMES[0]), (answer, FIELD_NAMES[1])];
-        for (_, name) in missing.into_iter().filter(|(column, _)| column.is_none()) {
-            let detail = || wording::missing_column(name, &names.join(","));
-            report.fault(|| place(name).fault(FaultCode::MissingField, detail()));
-        }
-        let (question_id, answer) = (question_id?, answer?);
-        let extra = (0..names.len()).find(|column| ![question_id, answer].contains(column));
-        let extra = extra.map(|column| names[column].to_owned());
-        Some(Self { question_id, answer, count: names.len(), extra })
-    }
-
-    fn read_row(&self, cells: &[&str], line: u64, report: &mut Report) {
-        if cells.len() != self.count {
-            report.fault(|| {
-                let pointer = (self.answer >= cells.len()).then(|| json::pointer_to(FIELD_NAMES[1]));
-                let place = Place { pointer, ..self.place(cells, line) };
-                place.fault(FaultCode::MalformedCsv, wording::row_width(cells.len(), self.count))
-            });
-            return;
-        }
-        report.answer(cells[self.question_id], Some(cells[self.answer].to_owned()), line, &|field| {
-            let name = if field == Field::Answer { FIELD_NAMES[1] } else { FIELD_NAMES[0] };
-            Place { pointer: Some(json::pointer_to(name)), ..Place::line(line) }
-        });
-        if let Some(extra) = &self.extra {
-            report.extra_fields(self.count as u64 - 2, extra, line);
-        }
-    }
-
-    /// Reports a row whose last cell, the one after `cells`, never ends.
-    fn report_unclosed(&self, cells: &[&str], line: u64, report: &mut Report) {
-        report.fault(|| {
-            let pointer = (self.answer == cells.len()).then(|| json::pointer_to(FIELD_NAMES[1]));
-            let place = Place { pointer, ..self.place(cells, line) };
-            place.fault(FaultCode::MalformedCsv, wording::unclosed_quote())
-        });
-    }
-
-    fn place(&self, cells: &[&str], line: u64) -> Place {
-        let question_id = cells.get(self.question_id).map(|id| (*id).to_owned());
-        Place { question_id, ..Place::line(line) }
-    }
+/// What stands between the cells of a text that begins so: a tab where the first line, split by tabs, has a name that is
+/// read.
+fn delimiter(start: &[u8]) -> u8 {
+    let header = start.trim_ascii_start().split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let mut names = header.split(|&byte| byte == b'\t').skip_while(|name| name.len() == header.len());
+    let is_read = |name: &[u8]| {
+        let name = name.trim_ascii();
+        let name = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or(name);
+        FIELD_NAMES.iter().any(|known| known.as_bytes() == name)
+    };
+    if names.any(is_read) { b'\t' } else { b',' }
 }
 
 /// One row, by the number of its first line.
@@ -137,7 +88,7 @@ impl<R: BufRead> Rows<R> {
                     report.fault(|| {
                         Place::line(number).fault(FaultCode::LineTooLong, wording::line_too_long())
                     });
-                    self.splitter = Splitter::new();
+                    self.splitter = Splitter::new(self.splitter.delimiter);
                     return Ok(Some(Row { line: number, cells: Cells::Unreadable }));
                 }
                 None => {
@@ -161,6 +112,7 @@ impl<R: BufRead> Rows<R> {
 /// Splits rows into cells, a line at a time.
 struct Splitter {
     parser: Reader,
+    delimiter: u8,
     text: Vec<u8>,
     ends: Vec<usize>,
     text_len: usize,
@@ -168,9 +120,9 @@ struct Splitter {
 }
 
 impl Splitter {
-    fn new() -> Self {
-        let parser = ReaderBuilder::new().terminator(Terminator::Any(b'\n')).build();
-        Self { parser, text: vec![0; 1024], ends: vec![0; 8], text_len: 0, cells: 0 }
+    fn new(delimiter: u8) -> Self {
+        let parser = ReaderBuilder::new().terminator(Terminator::Any(b'\n')).delimiter(delimiter).build();
+        Self { parser, delimiter, text: vec![0; 1024], ends: vec![0; 8], text_len: 0, cells: 0 }
     }
 
     fn begin_row(&mut self) {
@@ -216,7 +168,7 @@ mod tests {
     fn rows(text: &str) -> Vec<(u64, Vec<String>)> {
         let index = super::super::QuestionIndex::new(crate::domain::question::Split::Test, [], []);
         let mut report = Report::new(&index);
-        let mut rows = Rows { lines: Lines::new(text.as_bytes(), 1), splitter: Splitter::new() };
+        let mut rows = Rows { lines: Lines::new(text.as_bytes(), 1), splitter: Splitter::new(b',') };
         let mut found = Vec::new();
         while let Some(Row { line, cells: Cells::All(cells) }) = rows.next(&mut report).unwrap() {
             found.push((line, cells.into_iter().map(str::to_owned).collect()));

@@ -1,5 +1,8 @@
 //! Whole files: the broken ones, the variants of one file, bombs, and what holds for any bytes.
 
+mod harnesses;
+mod workbooks;
+
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read, Write};

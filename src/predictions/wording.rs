@@ -62,8 +62,12 @@ pub(super) fn nested_compression() -> String {
 
 pub(super) fn unknown_format(what: &str) -> String {
     format!(
-        "the file is {what}: send JSONL, a JSON list or object, or CSV, plain or compressed with gzip or zstd"
+        "the file is {what}: send JSONL, a JSON list or object, CSV, TSV or .xlsx, plain or compressed with gzip or zstd"
     )
+}
+
+pub(super) fn unreadable_workbook(why: &str) -> String {
+    format!("a workbook that cannot be read ({})", shorten(why.to_owned()))
 }
 
 pub(super) fn utf16_without_mark() -> String {
@@ -113,6 +117,40 @@ pub(super) fn field_of_wrong_type(name: &str, value: &str) -> String {
     format!("`{name}` is {kind}, {}, where text is expected: {mend}", literal(value))
 }
 
+pub(super) fn cell_of_wrong_type(name: &str, kind: &str, value: &str) -> String {
+    format!(
+        "`{name}` is {kind}, {}, where text is expected: format the column as text and enter it again",
+        literal(value)
+    )
+}
+
+pub(super) fn not_one_reply(name: &str, count: usize) -> String {
+    match count {
+        0 => format!("`{name}` holds no reply: write `\"\"` for no answer, or leave the record out"),
+        _ => format!(
+            "`{name}` holds {count} replies, where one answer is expected: run the task with one repeat and one \
+             request a question, or keep one reply"
+        ),
+    }
+}
+
+pub(super) fn no_place(name: &str, value: &str) -> String {
+    format!(
+        "`{name}` is {}, where a whole number from 0 is expected: add the `question_id` to each record",
+        literal(value)
+    )
+}
+
+pub(super) fn place_out_of_range(name: &str, value: &str, index: &QuestionIndex) -> String {
+    let last = index.len().saturating_sub(1);
+    format!(
+        "`{name}` {} is no place in split `{}`, whose questions are counted from 0 to {last}: see whether the file \
+         is for another split, or add the `question_id` to each record",
+        literal(value),
+        index.split()
+    )
+}
+
 pub(super) fn missing_field(name: &str) -> String {
     format!("the record has no `{name}`: write it as in {EXAMPLE}")
 }
@@ -145,9 +183,8 @@ pub(super) fn answer_too_long(bytes: usize, format: QuestionFormat) -> String {
 }
 
 pub(super) fn missing_column(name: &str, header: &str) -> String {
-    let mend = match header.bytes().find(|byte| b";\t|".contains(byte)) {
+    let mend = match header.bytes().find(|byte| b";|".contains(byte)) {
         Some(b';') if !header.contains(',') => "the columns are separated by semicolons, use commas",
-        Some(b'\t') if !header.contains(',') => "the columns are separated by tabs, use commas",
         Some(b'|') if !header.contains(',') => "the columns are separated by bars, use commas",
         _ => "begin the file with the row `question_id,answer`",
     };
@@ -179,6 +216,13 @@ pub(super) fn missing_answers(missing: u64, questions: usize) -> String {
 
 pub(super) fn empty_answers(count: u64, first: &str) -> String {
     format!("empty answers: {count}, the first in {first}; each counts as wrong, or 0 for a rubric")
+}
+
+pub(super) fn matched_by_place(count: u64, first: &str) -> String {
+    format!(
+        "questions found by their place in the split, not by id: {count}, the first by {first}; see that the run took \
+         the questions in the order of the split"
+    )
 }
 
 pub(super) fn extra_fields(count: u64, first: &str) -> String {
