@@ -24,6 +24,7 @@ mod full;
 mod grading;
 mod intake;
 mod judging;
+mod keys;
 mod metadata;
 mod metering;
 mod migrations;

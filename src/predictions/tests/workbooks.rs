@@ -72,7 +72,8 @@ fn faults_of_a_workbook_have_row_column_and_id() {
     let number = answered(2, FIRST, "<c r=\"B2\"><v>5</v></c>");
     let unknown = answered(4, "MVK--none--q1", &inline("B4", "A"));
     let refused = refusal(&table(&(number + "<row r=\"3\"/>" + &unknown), ""), index());
-    let [first, second] = &refused.faults[..] else { panic!("{refused:?}") };
+    assert_eq!(refused.total, 2, "{refused:?}");
+    let [first, second] = &refused.faults[..] else { unreachable!() };
     assert_eq!((first.code, first.line, first.column), (FaultCode::WrongType, Some(2), Some(2)));
     assert_eq!((first.pointer.as_deref(), first.question_id.as_deref()), (Some("/answer"), Some(FIRST)));
     assert_eq!((second.code, second.line, second.column), (FaultCode::UnknownQuestion, Some(4), Some(1)));
