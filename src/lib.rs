@@ -22,7 +22,6 @@ pub mod client;
 pub mod clock;
 pub mod config;
 pub mod domain;
-#[cfg(feature = "server")]
 pub mod evaluation;
 #[cfg(feature = "server")]
 pub mod http;

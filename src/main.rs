@@ -23,5 +23,5 @@ fn main() -> ExitCode {
 #[expect(clippy::print_stderr, reason = "an error is told to the user")]
 fn failed(error: &anyhow::Error) -> ExitCode {
     eprintln!("error: {error:#}");
-    ExitCode::FAILURE
+    ExitCode::from(secchi::cli::exit::exit_code(error))
 }

@@ -27,7 +27,7 @@ const NEIGHBOURS: [(&str, &str); 2] = [("main", "cli"), ("cli", "app")];
 const ROOT_NAMES: [(&str, &str); 1] = [("text_enum", "domain")];
 
 /// The homes of dependencies that only some rooms may know.
-const HOMES: [(&str, &[&str]); 21] = [
+const HOMES: &[(&str, &[&str])] = &[
     ("actix_web", &["http", "web", "app"]),
     ("actix_multipart", &["http"]),
     ("utoipa_actix_web", &["http", "app"]),
@@ -38,6 +38,7 @@ const HOMES: [(&str, &[&str]); 21] = [
     ("libsqlite3_sys", &["store"]),
     ("redis", &["queue", "limiter"]),
     ("reqwest", &["judge", "client"]),
+    ("eventsource_stream", &["client"]),
     ("prometheus", &["telemetry"]),
     ("tracing_subscriber", &["telemetry"]),
     ("jsonwebtoken", &["tokens"]),

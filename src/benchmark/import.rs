@@ -3,8 +3,6 @@
 use std::io::BufRead;
 use std::path::PathBuf;
 
-use sha2::{Digest as _, Sha256};
-
 use crate::domain::question::Split;
 use crate::domain::submission::Feedback;
 use crate::store::releases::{
@@ -96,7 +94,7 @@ pub async fn import_release(
         id: uuid::Uuid::now_v7().to_string(),
         name: new.name,
         split: new.split,
-        content_sha256: content_hash(&content),
+        content_sha256: content.sha256(),
         feedback: new.feedback,
         active: false,
         created_at_ms: now_ms,
@@ -160,36 +158,6 @@ pub async fn make_active(
             Ok(release)
         })
         .await
-}
-
-/// A hash of everything that answers are graded by, in hex; each part is preceded by its length.
-fn content_hash(content: &ReleaseContent) -> String {
-    let mut hash = Sha256::new();
-    let mut part = |text: &str| {
-        hash.update((text.len() as u64).to_be_bytes());
-        hash.update(text);
-    };
-    for video in &content.videos {
-        [&video.id, &video.collection, &video.video_id, &video.video_file, &video.video_path]
-            .into_iter()
-            .for_each(|text| part(text));
-        part(video.camera.as_str());
-    }
-    for question in &content.questions {
-        part(&question.question_id);
-        part(question.question_type.as_str());
-        part(&question.question);
-        part(&question.prompt);
-        for option in &question.options {
-            part(&option.label);
-            part(&option.text);
-        }
-        let key = &question.key;
-        [&key.task, &key.central_object, &key.answer, &key.answer_text, &key.evidence]
-            .into_iter()
-            .for_each(|text| part(text));
-    }
-    hex::encode(hash.finalize())
 }
 
 fn rows(release_id: &str, content: &ReleaseContent) -> (Vec<VideoRow>, Vec<QuestionRow>, Vec<KeyRow>) {

@@ -6,6 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, Read as _};
 
+use sha2::{Digest as _, Sha256};
+
 use super::record::{self, Record};
 use crate::domain::camera::camera_of;
 use crate::domain::question::{Camera, QuestionOption, QuestionType};
@@ -21,6 +23,38 @@ pub struct ReleaseContent {
     pub videos: Vec<Video>,
     /// The questions in the order of the file.
     pub questions: Vec<Question>,
+}
+
+impl ReleaseContent {
+    /// A hash of everything that answers are graded by, in hex; each part is preceded by its length.
+    pub fn sha256(&self) -> String {
+        let mut hash = Sha256::new();
+        let mut part = |text: &str| {
+            hash.update((text.len() as u64).to_be_bytes());
+            hash.update(text);
+        };
+        for video in &self.videos {
+            [&video.id, &video.collection, &video.video_id, &video.video_file, &video.video_path]
+                .into_iter()
+                .for_each(|text| part(text));
+            part(video.camera.as_str());
+        }
+        for question in &self.questions {
+            part(&question.question_id);
+            part(question.question_type.as_str());
+            part(&question.question);
+            part(&question.prompt);
+            for option in &question.options {
+                part(&option.label);
+                part(&option.text);
+            }
+            let key = &question.key;
+            [&key.task, &key.central_object, &key.answer, &key.answer_text, &key.evidence]
+                .into_iter()
+                .for_each(|text| part(text));
+        }
+        hex::encode(hash.finalize())
+    }
 }
 
 /// A video of a release.

@@ -1,9 +1,10 @@
 //! The command line: one file a command. Prints results to standard output and errors to standard error.
 #![expect(clippy::print_stdout, reason = "commands print their results")]
 
-mod client;
 #[cfg(feature = "server")]
 mod dataset;
+pub mod exit;
+mod grade;
 #[cfg(feature = "server")]
 mod judge;
 #[cfg(feature = "server")]
@@ -15,6 +16,8 @@ mod report;
 mod serve;
 #[cfg(feature = "server")]
 mod staging;
+mod status;
+mod submit;
 #[cfg(feature = "server")]
 mod team;
 
@@ -54,10 +57,11 @@ enum Command {
     #[cfg(feature = "server")]
     #[command(subcommand)]
     Judge(judge::JudgeCommand),
-    Submit(client::SubmitArgs),
-    Status(client::StatusArgs),
-    Publish(client::PublishArgs),
-    Withdraw(client::WithdrawArgs),
+    Submit(submit::SubmitArgs),
+    Status(status::StatusArgs),
+    Publish(status::PublishArgs),
+    Withdraw(status::WithdrawArgs),
+    Grade(grade::GradeArgs),
     /// Prints the OpenAPI document that stands in openapi/openapi.json
     #[cfg(feature = "server")]
     Openapi,
@@ -92,10 +96,11 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         Command::Team(command) => team::run(command).await,
         #[cfg(feature = "server")]
         Command::Judge(command) => judge::run(command).await,
-        Command::Submit(arguments) => client::submit(arguments).await,
-        Command::Status(arguments) => client::status(arguments).await,
-        Command::Publish(arguments) => client::publish(arguments).await,
-        Command::Withdraw(arguments) => client::withdraw(arguments).await,
+        Command::Submit(arguments) => submit::submit(arguments).await,
+        Command::Status(arguments) => status::status(arguments).await,
+        Command::Publish(arguments) => status::publish(arguments).await,
+        Command::Withdraw(arguments) => status::withdraw(arguments).await,
+        Command::Grade(arguments) => grade::grade(arguments).await,
         #[cfg(feature = "server")]
         Command::Openapi => {
             println!("{}", crate::http::document().to_pretty_json()?);

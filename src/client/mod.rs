@@ -1,129 +1,183 @@
-//! What the client commands say to a server, over its public API. Prints nothing.
+//! What the client commands say to a server, over its public API: one way of asking, which tries again what may pass.
+//! Prints nothing.
 
-use std::path::Path;
+mod error;
+mod follow;
+mod media;
+mod submissions;
+
 use std::time::Duration;
 
-use reqwest::multipart::{Form, Part};
-use reqwest::{Method, RequestBuilder, Response, StatusCode};
-use serde_json::{Value, json};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::{Method, RequestBuilder, Response, StatusCode, Url, redirect};
+use serde::de::DeserializeOwned;
+use tokio::time::sleep;
 
-use crate::domain::submission::Metadata;
+use crate::limiter::{Backoff, told_wait};
+
+pub use error::{ClientError, Refusal};
+pub use media::{Frame, FrameList, VideoFile, hash_file};
+pub use submissions::Upload;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A file of 64 MB over a slow line takes its time.
-const TOTAL_TIMEOUT: Duration = Duration::from_secs(900);
+/// From the request to the last byte of an answer that is no file.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Why a server was not reached or refused.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// No key was given.
-    #[error("no API key; give `--api-key` or set SECCHI_API_KEY")]
-    NoKey,
-    /// The file cannot be read.
-    #[error("`{0}` cannot be read: {1}")]
-    File(String, std::io::Error),
-    /// The server was not reached, or its answer broke off.
-    #[error("the server was not reached")]
-    Transport(#[from] reqwest::Error),
-    /// The server refused.
-    #[error("the server refused ({status}): {detail}")]
-    Refused {
-        /// The HTTP status.
-        status: u16,
-        /// What is wrong and how to mend it.
-        detail: String,
-        /// The single faults.
-        errors: Vec<Value>,
-    },
-}
+/// How often something is asked for at most.
+const MAX_TRIES: u32 = 6;
+
+/// The longest wait told by a server that is obeyed; a longer one is told to the user.
+const MAX_TOLD_WAIT: Duration = Duration::from_secs(300);
 
 /// Speaks to one server in the name of one team.
 pub struct Client {
     http: reqwest::Client,
-    base: String,
-    api_key: String,
+    /// Where the API is; ends in a slash.
+    api: Url,
+    /// The server's address without a password, for people.
+    server: String,
 }
 
 impl Client {
     /// A client of the server at `url`.
     ///
     /// # Errors
-    /// When there is no key or the client cannot be set up.
+    /// When the address is none, there is no key, or the client cannot be set up.
     pub fn new(url: &str, api_key: Option<&str>) -> Result<Client, ClientError> {
-        let api_key = api_key.filter(|key| !key.is_empty()).ok_or(ClientError::NoKey)?.to_owned();
-        let http =
-            reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).timeout(TOTAL_TIMEOUT).build()?;
-        Ok(Client { http, base: format!("{}/api/v1", url.trim_end_matches('/')), api_key })
+        let no_address = || ClientError::Address(url.to_owned());
+        let api = Url::parse(&format!("{}/api/v1/", url.trim_end_matches('/'))).map_err(|_| no_address())?;
+        if !matches!(api.scheme(), "http" | "https") || api.host_str().is_none() {
+            return Err(no_address());
+        }
+        let mut shown = api.clone();
+        // Neither can fail for an address with a host.
+        let _is_done = shown.set_username("").and_then(|()| shown.set_password(None)).is_ok();
+        let server = shown.as_str().trim_end_matches("/api/v1/").to_owned();
+        let api_key = api_key.filter(|key| !key.is_empty()).ok_or(ClientError::NoKey)?;
+        let mut bearer =
+            HeaderValue::from_str(&format!("Bearer {api_key}")).map_err(|_| ClientError::KeyForm)?;
+        bearer.set_sensitive(true);
+        let http = reqwest::Client::builder()
+            .default_headers(HeaderMap::from_iter([(AUTHORIZATION, bearer)]))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .retry(reqwest::retry::never())
+            // Followed, a POST would turn into a GET and seem to have worked.
+            .redirect(redirect::Policy::none())
+            .build()
+            .map_err(|error| ClientError::transport(&server, &error))?;
+        Ok(Client { http, api, server })
     }
 
-    /// Sends a prediction file, or only has it validated.
-    ///
-    /// # Errors
-    /// When the server refuses it or is not reached.
-    pub async fn submit(
+    /// The server's address, for people.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// A request below the API; each part of the path may hold any characters.
+    fn request(&self, method: Method, path: &[&str]) -> RequestBuilder {
+        let mut url = self.api.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        self.http.request(method, url)
+    }
+
+    /// The JSON that a request is answered with.
+    async fn json<T: DeserializeOwned>(
         &self,
-        file: &Path,
-        metadata: &Metadata,
-        dry_run: bool,
-    ) -> Result<Value, ClientError> {
-        let unreadable = |error| ClientError::File(file.display().to_string(), error);
-        let bytes = tokio::fs::read(file).await.map_err(unreadable)?;
-        let form = Form::new()
-            .part("metadata", Part::text(json!(metadata).to_string()).mime_str("application/json")?)
-            .part("predictions", Part::bytes(bytes).file_name("predictions"));
-        let path = if dry_run { "submissions?dry_run=true" } else { "submissions" };
-        answer(self.request(Method::POST, path).multipart(form).send().await?).await
+        request: impl Fn() -> RequestBuilder,
+    ) -> Result<T, ClientError> {
+        self.ask(|| request().timeout(ANSWER_TIMEOUT), |body| self.read(&body)).await
     }
 
-    /// One of the team's submissions.
+    /// What a body says in JSON; whatever says something else is no Secchi.
+    fn read<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, ClientError> {
+        serde_json::from_slice(body).map_err(|_| self.stranger(body))
+    }
+
+    /// A body that is not what Secchi says, though it came with success.
+    fn stranger(&self, body: &[u8]) -> ClientError {
+        ClientError::answer(&self.server, StatusCode::OK, None, body)
+    }
+
+    /// Sends a request until there is an answer that `read` takes, or a fault that will not pass.
+    async fn ask<T>(
+        &self,
+        request: impl Fn() -> RequestBuilder,
+        read: impl Fn(Vec<u8>) -> Result<T, ClientError>,
+    ) -> Result<T, ClientError> {
+        let mut tries = 0;
+        loop {
+            let (error, told) = match self.send(request()).await {
+                Ok(response) => match self.body(response).await.and_then(&read) {
+                    Ok(value) => return Ok(value),
+                    Err(error) => (error, None),
+                },
+                Err(fault) => fault,
+            };
+            tries += 1;
+            self.wait_after(tries, error, told).await?;
+        }
+    }
+
+    /// Waits till another try may be made.
     ///
     /// # Errors
-    /// When there is none or the server is not reached.
-    pub async fn find_submission(&self, id: &str) -> Result<Value, ClientError> {
-        answer(self.request(Method::GET, &format!("submissions/{id}")).send().await?).await
+    /// `error`, if none is to be made.
+    async fn wait_after(
+        &self,
+        tries: u32,
+        error: ClientError,
+        told: Option<Duration>,
+    ) -> Result<(), ClientError> {
+        let told = told.unwrap_or_default();
+        if tries >= MAX_TRIES || !error.is_passing() || told > MAX_TOLD_WAIT {
+            return Err(error);
+        }
+        let wait = told + Backoff::default().wait(tries, rand::random());
+        tracing::warn!("{error}; trying again in {:.1} s", wait.as_secs_f64());
+        sleep(wait).await;
+        Ok(())
     }
 
-    /// The team's newest submissions.
-    ///
-    /// # Errors
-    /// When the server refuses or is not reached.
-    pub async fn list_submissions(&self) -> Result<Value, ClientError> {
-        answer(self.request(Method::GET, "submissions").send().await?).await
+    /// Sends a request once; an answer that is no success is an error, with the wait that the server told.
+    async fn send(&self, request: RequestBuilder) -> Result<Response, (ClientError, Option<Duration>)> {
+        let response =
+            request.send().await.map_err(|error| (ClientError::transport(&self.server, &error), None))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let text = |name| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
+        let (told, location) = (text(RETRY_AFTER).as_deref().and_then(told_wait), text(LOCATION));
+        let body = response.bytes().await.unwrap_or_default();
+        Err((ClientError::answer(&self.server, status, location.as_deref(), &body), told))
     }
 
-    /// Publishes a submission, under the team's name or without it.
-    ///
-    /// # Errors
-    /// When there is none or the server is not reached.
-    pub async fn publish(&self, id: &str, visibility: &str) -> Result<Value, ClientError> {
-        let change = json!({ "visibility": visibility });
-        answer(self.request(Method::PATCH, &format!("submissions/{id}")).json(&change).send().await?).await
-    }
-
-    /// Takes a published submission off every board for good.
-    ///
-    /// # Errors
-    /// When there is none or the server is not reached.
-    pub async fn withdraw(&self, id: &str, reason: &str) -> Result<Value, ClientError> {
-        let path = format!("submissions/{id}/withdraw");
-        answer(self.request(Method::POST, &path).json(&json!({ "reason": reason })).send().await?).await
-    }
-
-    fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        self.http.request(method, format!("{}/{path}", self.base)).bearer_auth(&self.api_key)
+    async fn body(&self, response: Response) -> Result<Vec<u8>, ClientError> {
+        let body = response.bytes().await.map_err(|error| ClientError::transport(&self.server, &error))?;
+        Ok(body.into())
     }
 }
 
-async fn answer(response: Response) -> Result<Value, ClientError> {
-    let status: StatusCode = response.status();
-    let body = response.bytes().await?;
-    let value: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    if status.is_success() && !value.is_null() {
-        return Ok(value);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_holds_any_characters_and_the_address_shows_no_password() {
+        let client = Client::new("http://me:secret@h:1/below/", Some("k")).unwrap();
+        assert_eq!(client.server(), "http://h:1/below");
+        let request = client.request(Method::GET, &["videos", "MVK--a b/[c] ö", "file"]).build().unwrap();
+        assert_eq!(request.url().path(), "/below/api/v1/videos/MVK--a%20b%2F[c]%20%C3%B6/file");
     }
-    let detail =
-        value["detail"].as_str().unwrap_or("the answer is none of Secchi's; check the address").to_owned();
-    let errors = value["errors"].as_array().cloned().unwrap_or_default();
-    Err(ClientError::Refused { status: status.as_u16(), detail, errors })
+
+    #[test]
+    fn what_cannot_be_asked_is_said_before_anything_is() {
+        let new = |url: &str, key| Client::new(url, key).err().unwrap().to_string();
+        assert!(new("localhost:80", Some("k")).contains("SECCHI_URL"));
+        assert!(new("http://h", None).contains("SECCHI_API_KEY"));
+        assert!(new("http://h", Some("a\nb")).contains("line breaks"));
+    }
 }

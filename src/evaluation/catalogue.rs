@@ -4,51 +4,20 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::{Map, Value};
-
-use crate::domain::column::Column;
-use crate::domain::question::{QuestionType, Rubric, Split};
-use crate::judge::Item;
+use crate::domain::question::Split;
 use crate::predictions::QuestionIndex;
-use crate::scoring::choice::OptionSet;
 use crate::scoring::columns::QuestionFacts;
 use crate::store::releases::{self, KeyedQuestion, Release};
 use crate::store::{Store, StoreError};
 
-/// How a question is graded.
-pub enum Grading {
-    /// By reading a letter.
-    Choice {
-        /// The options.
-        options: OptionSet,
-        /// The right letter.
-        letter: char,
-        /// The percent column that it counts in.
-        dimension: Column,
-    },
-    /// By a judge.
-    Judged {
-        /// The rubric.
-        rubric: Rubric,
-        /// The question.
-        question: String,
-        /// A right answer.
-        reference: String,
-        /// What the annotators saw.
-        evidence: Map<String, Value>,
-    },
-}
+use super::grading::{GradingKey, GradingQuestion, KeyFault};
 
 /// A release with its keys, ready for grading. It has no `Debug`, so that no log can hold it.
 pub struct GradingRelease {
     /// Id, name and hash.
     pub release: Release,
-    /// The questions' ids, in order.
-    pub question_ids: Vec<String>,
-    /// How each question is graded.
-    pub gradings: Vec<Grading>,
-    /// What the columns need to know of each question.
-    pub facts: Vec<QuestionFacts>,
+    /// Its questions with their keys.
+    pub key: GradingKey,
 }
 
 /// Releases that this process has read.
@@ -136,9 +105,7 @@ impl Catalogue {
                 Ok(ids)
             })
             .await;
-        let questions = release.question_ids.iter().cloned();
-        let formats = release.facts.iter().map(|facts| facts.question_type.format());
-        Ok(QuestionIndex::new(release.release.split, questions.zip(formats), others?))
+        Ok(QuestionIndex::new(release.release.split, release.key.formats(), others?))
     }
 }
 
@@ -148,50 +115,28 @@ impl GradingRelease {
     /// # Errors
     /// When a stored key is none that an import lets pass.
     pub fn new(release: Release, questions: Vec<KeyedQuestion>) -> Result<GradingRelease, StoreError> {
-        let mut prepared = GradingRelease {
-            release,
-            question_ids: Vec::with_capacity(questions.len()),
-            gradings: Vec::with_capacity(questions.len()),
-            facts: Vec::with_capacity(questions.len()),
-        };
-        for question in questions {
-            prepared.facts.push(QuestionFacts {
-                question_type: question.public.question_type,
-                camera: question.camera,
-                video: usize::try_from(question.public.video.position).unwrap_or_default(),
-            });
-            prepared.question_ids.push(question.public.question_id.clone());
-            prepared.gradings.push(grading(question)?);
-        }
-        Ok(prepared)
-    }
-
-    /// The normalised answer to the question at `place` as a judge is asked about it; none where no judge is.
-    pub fn item<'a>(&'a self, place: usize, answer: &'a str) -> Option<Item<'a>> {
-        let Grading::Judged { rubric, question, reference, evidence } = self.gradings.get(place)? else {
-            return None;
-        };
-        let question_id = self.question_ids.get(place)?;
-        Some(Item { question_id, rubric: *rubric, question, reference, evidence, answer })
-    }
-
-    /// How many questions a judge scores.
-    pub fn to_judge(&self) -> usize {
-        self.gradings.iter().filter(|grading| matches!(grading, Grading::Judged { .. })).count()
+        let unknown = |KeyFault(value)| StoreError::Unknown { what: "key of", value };
+        let key = GradingKey::new(questions.into_iter().map(GradingQuestion::from)).map_err(unknown)?;
+        Ok(GradingRelease { release, key })
     }
 }
 
-fn grading(question: KeyedQuestion) -> Result<Grading, StoreError> {
-    let unknown = |what| StoreError::Unknown { what, value: question.public.question_id.clone() };
-    let question_type: QuestionType = question.public.question_type;
-    if let Some(rubric) = question_type.rubric() {
-        let evidence = serde_json::from_str(&question.key.evidence).map_err(|_| unknown("evidence of"))?;
-        let reference = question.key.answer_text;
-        return Ok(Grading::Judged { rubric, question: question.public.question, reference, evidence });
+impl From<KeyedQuestion> for GradingQuestion {
+    fn from(question: KeyedQuestion) -> GradingQuestion {
+        let KeyedQuestion { public, key, camera } = question;
+        let facts = QuestionFacts {
+            question_type: public.question_type,
+            camera,
+            video: usize::try_from(public.video.position).unwrap_or_default(),
+        };
+        GradingQuestion {
+            question_id: public.question_id,
+            facts,
+            question: public.question,
+            options: public.options,
+            answer: key.answer,
+            answer_text: key.answer_text,
+            evidence: key.evidence,
+        }
     }
-    Ok(Grading::Choice {
-        options: OptionSet::new(&question.public.options),
-        letter: question.key.answer.chars().next().ok_or_else(|| unknown("key of"))?,
-        dimension: Column::percent_of(question_type).ok_or_else(|| unknown("dimension of"))?,
-    })
 }

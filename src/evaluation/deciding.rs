@@ -127,8 +127,8 @@ pub async fn decide(
 fn checked(new: &NewDecision, release: &GradingRelease) -> Result<(usize, [u8; 3]), DecisionError> {
     let mut faults: Vec<MetadataFault> = reason_fault(&new.reason).into_iter().collect();
     let mut fault = |pointer: String, detail: String| faults.push(MetadataFault { pointer, detail });
-    let place = release.question_ids.iter().position(|id| *id == new.question_id);
-    let rubric = place.and_then(|place| release.facts.get(place)?.question_type.rubric());
+    let place = release.key.question_ids.iter().position(|id| *id == new.question_id);
+    let rubric = place.and_then(|place| release.key.facts.get(place)?.question_type.rubric());
     match (place, rubric) {
         (None, _) => {
             let release = &release.release.name;

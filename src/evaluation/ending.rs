@@ -75,14 +75,14 @@ pub(super) fn key_of(
     answers: &[Option<String>],
     question_id: &str,
 ) -> Option<String> {
-    let place = release.question_ids.iter().position(|id| id == question_id)?;
+    let place = release.key.question_ids.iter().position(|id| id == question_id)?;
     let answer = judge::normalise(answers.get(place)?.as_deref()?);
-    release.item(place, &answer).map(|item| judge::judgement_key(&item))
+    release.key.item(place, &answer).map(|item| judge::judgement_key(&item))
 }
 
 /// The columns that stand.
 pub(super) fn columns(release: &GradingRelease, outcomes: &[Outcome]) -> Result<Vec<Score>, ScoringError> {
-    let scored = score_columns(&release.release.content_sha256, &release.facts, outcomes)?;
+    let scored = score_columns(&release.release.content_sha256, &release.key.facts, outcomes)?;
     let score = scored.into_iter().map(|score| Score {
         column: score.column,
         value: score.value,

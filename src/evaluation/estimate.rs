@@ -67,7 +67,7 @@ fn count(
         .collect();
     let items: HashMap<String, Item<'_>> = normalised
         .iter()
-        .filter_map(|(place, answer)| release.item(*place, answer))
+        .filter_map(|(place, answer)| release.key.item(*place, answer))
         .map(|item| (judge::judgement_key(&item), item))
         .collect();
     let keys: Vec<String> = items.keys().cloned().collect();
@@ -83,7 +83,7 @@ fn count(
     let counts = JudgingEstimate {
         calls: items.len() - standing.len(),
         reused: standing.len(),
-        without_call: release.to_judge() - items.len(),
+        without_call: release.key.to_judge() - items.len(),
         prompt_tokens: 0,
         completion_tokens: 0,
         cost_usd: None,

@@ -69,7 +69,7 @@ pub async fn failed_answers(
         .await;
     let (failures, decisions) = known?;
     let listed = case.outcomes.iter().enumerate().filter_map(|(place, outcome)| {
-        let question_id = case.release.question_ids.get(place)?;
+        let question_id = case.release.key.question_ids.get(place)?;
         let decision = decisions.iter().find(|decision| decision.question_id == *question_id).cloned();
         let known = failures.iter().find(|row| row.question_id == *question_id);
         let reason = match outcome {
@@ -79,7 +79,7 @@ pub async fn failed_answers(
         };
         Some(FailedAnswer {
             question_id: question_id.clone(),
-            question_type: case.release.facts.get(place)?.question_type,
+            question_type: case.release.key.facts.get(place)?.question_type,
             configuration_id: case.configuration_id.clone(),
             reason,
             detail: known.map(|row| row.detail.clone()).unwrap_or_default(),

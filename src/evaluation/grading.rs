@@ -1,15 +1,124 @@
-//! Grading: every multiple-choice answer at once, and which open-ended ones a judge must see. Does not touch storage.
+//! Grading: every multiple-choice answer at once, and which open-ended ones a judge must see. Knows neither storage nor
+//! which judge scores them, so that a team's own machine grades as the server does.
+
+use serde_json::{Map, Value};
 
 use crate::domain::column::Column;
 use crate::domain::fault::{Warning, WarningCode};
 use crate::domain::outcome::Outcome;
-use crate::judge;
-use crate::scoring::choice::read_choice;
-use crate::scoring::suspicion::signs;
-use crate::store::flags::AnswerSigns;
-use crate::telemetry::Metrics;
+use crate::domain::question::{QuestionFormat, QuestionOption, Rubric};
+use crate::judge::{self, Item};
+use crate::scoring::choice::{OptionSet, read_choice};
+use crate::scoring::columns::QuestionFacts;
 
-use super::catalogue::{Grading, GradingRelease};
+/// How a question is graded.
+pub enum Grading {
+    /// By reading a letter.
+    Choice {
+        /// The options.
+        options: OptionSet,
+        /// The right letter.
+        letter: char,
+        /// The percent column that it counts in.
+        dimension: Column,
+    },
+    /// By a judge.
+    Judged {
+        /// The rubric.
+        rubric: Rubric,
+        /// The question.
+        question: String,
+        /// A right answer.
+        reference: String,
+        /// What the annotators saw.
+        evidence: Map<String, Value>,
+    },
+}
+
+/// A question with its key, wherever it comes from. It has no `Debug`, so that no log can hold it.
+pub struct GradingQuestion {
+    /// The question's id.
+    pub question_id: String,
+    /// What the columns need to know of it.
+    pub facts: QuestionFacts,
+    /// The question without its options.
+    pub question: String,
+    /// The options; none of an open-ended question.
+    pub options: Vec<QuestionOption>,
+    /// The right letter; empty for an open-ended question.
+    pub answer: String,
+    /// The right option's text, or the reference answer.
+    pub answer_text: String,
+    /// The evidence as JSON.
+    pub evidence: String,
+}
+
+/// The question with this id has a key that no import lets pass.
+#[derive(Debug, thiserror::Error)]
+#[error("the key of `{0}` cannot be graded by")]
+pub struct KeyFault(pub String);
+
+/// The questions of a release with their keys, ready for grading. It has no `Debug`, so that no log can hold it.
+#[derive(Default)]
+pub struct GradingKey {
+    /// The questions' ids, in order.
+    pub question_ids: Vec<String>,
+    /// How each question is graded.
+    pub gradings: Vec<Grading>,
+    /// What the columns need to know of each question.
+    pub facts: Vec<QuestionFacts>,
+}
+
+impl GradingKey {
+    /// Prepares the questions of a release, given in its order.
+    ///
+    /// # Errors
+    /// When a key is none that an import lets pass.
+    pub fn new(questions: impl IntoIterator<Item = GradingQuestion>) -> Result<GradingKey, KeyFault> {
+        let mut key = GradingKey::default();
+        for question in questions {
+            key.question_ids.push(question.question_id.clone());
+            key.facts.push(question.facts);
+            key.gradings.push(grading(question)?);
+        }
+        Ok(key)
+    }
+
+    /// Every question's id with its format, in order.
+    pub fn formats(&self) -> impl Iterator<Item = (String, QuestionFormat)> {
+        let formats = self.facts.iter().map(|facts| facts.question_type.format());
+        self.question_ids.iter().cloned().zip(formats)
+    }
+
+    /// The normalised answer to the question at `place` as a judge is asked about it; none where no judge is.
+    pub fn item<'a>(&'a self, place: usize, answer: &'a str) -> Option<Item<'a>> {
+        let Grading::Judged { rubric, question, reference, evidence } = self.gradings.get(place)? else {
+            return None;
+        };
+        let question_id = self.question_ids.get(place)?;
+        Some(Item { question_id, rubric: *rubric, question, reference, evidence, answer })
+    }
+
+    /// How many questions a judge scores.
+    pub fn to_judge(&self) -> usize {
+        self.gradings.iter().filter(|grading| matches!(grading, Grading::Judged { .. })).count()
+    }
+}
+
+fn grading(question: GradingQuestion) -> Result<Grading, KeyFault> {
+    let fault = || KeyFault(question.question_id.clone());
+    let question_type = question.facts.question_type;
+    if let Some(rubric) = question_type.rubric() {
+        let evidence = serde_json::from_str(&question.evidence).map_err(|_| fault())?;
+        let (question, reference) = (question.question, question.answer_text);
+        return Ok(Grading::Judged { rubric, question, reference, evidence });
+    }
+    Ok(Grading::Choice {
+        options: OptionSet::new(&question.options),
+        letter: question.answer.chars().next().ok_or_else(fault)?,
+        dimension: Column::percent_of(question_type).ok_or_else(fault)?,
+    })
+}
 
 /// What grading makes of a file of answers.
 pub struct Graded {
@@ -24,14 +133,14 @@ pub struct Graded {
 }
 
 /// Grades the answers to a release, given in the order of its questions.
-pub fn grade(release: &GradingRelease, answers: &[Option<String>]) -> Graded {
+pub fn grade(key: &GradingKey, answers: &[Option<String>]) -> Graded {
     let mut graded = Graded {
-        outcomes: Vec::with_capacity(release.gradings.len()),
+        outcomes: Vec::with_capacity(key.gradings.len()),
         graded: 0,
         unparsed: 0,
         first_unparsed: None,
     };
-    for (place, grading) in release.gradings.iter().enumerate() {
+    for (place, grading) in key.gradings.iter().enumerate() {
         let answer = answers.get(place).and_then(Option::as_deref);
         let outcome = match grading {
             Grading::Choice { options, letter, .. } => {
@@ -54,29 +163,10 @@ pub fn grade(release: &GradingRelease, answers: &[Option<String>]) -> Graded {
     graded
 }
 
-/// The open-ended answers that show signs of talking to the judge; no score depends on them.
-pub fn flag(release: &GradingRelease, answers: &[Option<String>]) -> Vec<AnswerSigns> {
-    let open_ended = release.gradings.iter().enumerate().filter_map(|(place, grading)| match grading {
-        Grading::Judged { .. } => Some((&release.question_ids[place], answers.get(place)?.as_deref()?)),
-        Grading::Choice { .. } => None,
-    });
-    open_ended
-        .map(|(question_id, answer)| (question_id.clone(), signs(answer)))
-        .filter(|(_, signs)| !signs.is_empty())
-        .collect()
-}
-
-/// Counts flagged answers by sign.
-pub fn count_flags(flags: &[AnswerSigns], metrics: &Metrics) {
-    for sign in flags.iter().flat_map(|(_, signs)| signs) {
-        metrics.flagged_answers.with_label_values(&[sign.as_str()]).inc();
-    }
-}
-
 impl Graded {
     /// The warning about letters that could not be read, if there are any.
-    pub fn warning(&self, release: &GradingRelease) -> Option<Warning> {
-        let first = release.question_ids.get(self.first_unparsed?)?;
+    pub fn warning(&self, key: &GradingKey) -> Option<Warning> {
+        let first = key.question_ids.get(self.first_unparsed?)?;
         Some(Warning {
             code: WarningCode::UnparsedAnswer,
             count: self.unparsed as u64,
@@ -87,30 +177,4 @@ impl Graded {
             ),
         })
     }
-
-    /// Counts the graded answers by dimension and outcome.
-    pub fn count(&self, release: &GradingRelease, answers: &[Option<String>], metrics: &Metrics) {
-        let mut counts = [[0_u64; OUTCOMES.len()]; Column::PERCENT.len()];
-        for (place, (grading, outcome)) in release.gradings.iter().zip(&self.outcomes).enumerate() {
-            let (Grading::Choice { dimension, .. }, Outcome::Choice { choice, correct }) = (grading, outcome)
-            else {
-                continue;
-            };
-            let kind = match (answers.get(place), choice.letter) {
-                (None | Some(None), _) => 3,
-                (_, None) => 2,
-                _ => usize::from(!correct),
-            };
-            if let Some(row) = Column::PERCENT.iter().position(|column| column == dimension) {
-                counts[row][kind] += 1;
-            }
-        }
-        for (dimension, row) in Column::PERCENT.iter().zip(counts) {
-            for (outcome, count) in OUTCOMES.iter().zip(row) {
-                metrics.graded_answers.with_label_values(&[dimension.as_str(), outcome]).inc_by(count);
-            }
-        }
-    }
 }
-
-const OUTCOMES: [&str; 4] = ["right", "wrong", "unparsed", "missing"];

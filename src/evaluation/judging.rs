@@ -275,7 +275,7 @@ impl Slice<'_> {
     fn most_usd(&self, pending: &[Pending]) -> f64 {
         let judges = &self.evaluation.judges;
         let items =
-            pending.iter().filter_map(|pending| self.work.release.item(pending.place, &pending.answer));
+            pending.iter().filter_map(|pending| self.work.release.key.item(pending.place, &pending.answer));
         items.map(|item| judges.cost_usd(self.judge.tokens(&item))).fold(0.0, f64::max)
     }
 
@@ -331,7 +331,7 @@ async fn call(
     pending: Pending,
     asking: Asking,
 ) -> Judged {
-    let asked = match release.item(pending.place, &pending.answer) {
+    let asked = match release.key.item(pending.place, &pending.answer) {
         Some(item) => judge.judge(&item, asking).await,
         None => {
             let detail = "the question is not open-ended".to_owned();
@@ -347,7 +347,7 @@ fn pending(work: &Work<'_>, outcomes: &[Outcome]) -> Vec<Pending> {
     waiting
         .filter_map(|(place, _)| {
             let answer = judge::normalise(work.answers.get(place)?.as_deref()?);
-            let rubric = work.release.facts.get(place)?.question_type.rubric()?;
+            let rubric = work.release.key.facts.get(place)?.question_type.rubric()?;
             let mut pending = Pending {
                 place,
                 rubric,
@@ -357,7 +357,7 @@ fn pending(work: &Work<'_>, outcomes: &[Outcome]) -> Vec<Pending> {
                 has_failed: false,
                 wait: Duration::ZERO,
             };
-            pending.key = judge::judgement_key(&work.release.item(place, &pending.answer)?);
+            pending.key = judge::judgement_key(&work.release.key.item(place, &pending.answer)?);
             Some(pending)
         })
         .collect()

@@ -1,45 +1,83 @@
 //! The use cases from an uploaded file to a place on the board; they own the transactions. Knows nothing of HTTP.
+//! A client grades with [`grading`] too, and has none of the others.
 
+#[cfg(feature = "server")]
 mod batch;
+#[cfg(feature = "server")]
 pub mod board_query;
+#[cfg(feature = "server")]
 pub mod boards;
+#[cfg(feature = "server")]
 pub mod catalogue;
+#[cfg(feature = "server")]
+mod counting;
+#[cfg(feature = "server")]
 pub mod deciding;
+#[cfg(feature = "server")]
 mod ending;
+#[cfg(feature = "server")]
 pub mod estimate;
+#[cfg(feature = "server")]
 pub mod failed_answers;
 pub mod grading;
+#[cfg(feature = "server")]
 pub mod holding;
+#[cfg(feature = "server")]
 pub mod intake;
+#[cfg(feature = "server")]
 pub mod judges;
+#[cfg(feature = "server")]
 pub mod judging;
+#[cfg(feature = "server")]
 pub mod lifecycle;
+pub mod offline;
+#[cfg(feature = "server")]
 pub mod quota;
+#[cfg(feature = "server")]
 mod rejudging;
+#[cfg(feature = "server")]
 mod reserving;
+#[cfg(feature = "server")]
 pub mod staging;
+#[cfg(feature = "server")]
 pub mod staging_cost;
+#[cfg(feature = "server")]
 pub mod staging_moves;
+#[cfg(feature = "server")]
 pub mod standing;
+#[cfg(feature = "server")]
 pub mod usage;
+#[cfg(feature = "server")]
 mod verdicts;
+#[cfg(feature = "server")]
 pub mod work;
 
+#[cfg(feature = "server")]
 use std::sync::Arc;
+#[cfg(feature = "server")]
 use std::sync::atomic::AtomicI64;
 
+#[cfg(feature = "server")]
 use tokio::sync::{Semaphore, watch};
 
+#[cfg(feature = "server")]
 use crate::clock::Clock;
+#[cfg(feature = "server")]
 use crate::config::QuotaSettings;
+#[cfg(feature = "server")]
 use crate::queue::Queue;
+#[cfg(feature = "server")]
 use crate::store::Store;
+#[cfg(feature = "server")]
 use crate::telemetry::Metrics;
 
+#[cfg(feature = "server")]
 use catalogue::Catalogue;
+#[cfg(feature = "server")]
 use judges::Judges;
 
 /// What every use case works with; one a process.
+#[cfg(feature = "server")]
 pub struct Evaluation {
     /// The ledger.
     pub store: Store,

@@ -41,7 +41,7 @@ pub(super) async fn rejudge(
     let (release, answers) = answered(evaluation, submission).await?;
     let mut outcomes = match stored_outcomes(evaluation, &submission.id, configuration_id).await? {
         Some(outcomes) => outcomes,
-        None => grade(&release, &answers).outcomes,
+        None => grade(&release.key, &answers).outcomes,
     };
     let work = Work { submission, release, answers: &answers, configuration_id, lease, is_rejudging: true };
     match judge_slice(evaluation, &work, &mut outcomes, stopping).await? {

@@ -135,12 +135,12 @@ fn needed(
     configuration: &Configuration,
 ) -> Result<Vec<Needed>, StagingError> {
     let answers = unpack(blob).map_err(StagingError::Answers)?;
-    let outcomes = grade(release, &answers).outcomes;
+    let outcomes = grade(&release.key, &answers).outcomes;
     let mut needed = Vec::new();
     for (place, answer) in answers.iter().enumerate() {
         let (Some(answer), Some(Outcome::Pending)) = (answer, outcomes.get(place)) else { continue };
         let answer = judge::normalise(answer);
-        let Some(item) = release.item(place, &answer) else { continue };
+        let Some(item) = release.key.item(place, &answer) else { continue };
         let tokens = configuration.estimate(&item).map_err(JudgesError::from)?;
         needed.push(Needed { key: judge::judgement_key(&item), rubric: item.rubric, tokens });
     }

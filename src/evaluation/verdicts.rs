@@ -166,7 +166,7 @@ impl<'a> Ledger<'a> {
 
     /// Notes what came of a call; says so when no further call makes sense.
     pub(super) fn take(&mut self, (pending, asked): Judged) -> Option<PausedFor> {
-        let question_id = &self.work.release.question_ids[pending.place];
+        let question_id = &self.work.release.key.question_ids[pending.place];
         let submission = &self.work.submission.id;
         self.unsaved.ended.push(pending.key.clone());
         self.spend(pending.rubric, &asked);

@@ -18,8 +18,9 @@ use crate::store::{DbConnection, StoreError, bump_board_revision};
 
 use super::Evaluation;
 use super::catalogue::GradingRelease;
+use super::counting::{count_flags, count_graded, flag};
 use super::ending::{Ending, columns};
-use super::grading::{count_flags, flag, grade};
+use super::grading::grade;
 use super::holding::{Held, claim, fenced, fenced_under, heartbeat, note_rest};
 use super::intake::{deliver, unpack};
 use super::judges::JudgesError;
@@ -205,17 +206,18 @@ async fn grade_submission(
     })
     .await?;
     let configuration = evaluation.judges.current(&evaluation.store).await?;
-    let graded = grade(release, answers);
-    graded.count(release, answers, &evaluation.metrics);
-    let flags = flag(release, answers);
+    let key = &release.key;
+    let graded = grade(key, answers);
+    count_graded(&graded, key, answers, &evaluation.metrics);
+    let flags = flag(key, answers);
     count_flags(&flags, &evaluation.metrics);
     let mut warnings = submission.warnings.clone();
     // It may have been graded before, under another configuration.
     warnings.retain(|warning| warning.code != WarningCode::UnparsedAnswer);
-    warnings.extend(graded.warning(release));
+    warnings.extend(graded.warning(key));
     let progress = Progress {
         graded: count(graded.graded),
-        to_judge: count(release.to_judge()),
+        to_judge: count(key.to_judge()),
         judged: count(graded.outcomes.iter().filter(|o| matches!(o, Outcome::Rubric { .. })).count()),
         reused: 0,
         failed: 0,

@@ -96,7 +96,7 @@ pub async fn list_answers(
         .read(move |connection| find_outcomes(connection, &submission.id, &configuration_id))
         .await;
     let outcomes = outcomes?.ok_or_else(not_graded)?;
-    let answers = release.question_ids.iter().zip(&release.facts).zip(outcomes).enumerate();
+    let answers = release.key.question_ids.iter().zip(&release.key.facts).zip(outcomes).enumerate();
     let part: Vec<(usize, AnswerView)> = answers
         .skip(usize::try_from(first).unwrap_or_default())
         .take(usize::try_from(limit).unwrap_or_default() + 1)

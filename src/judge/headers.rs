@@ -6,6 +6,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 use super::fault::CallFault;
+use crate::limiter::told_wait;
 
 /// What a server says is left of its limits for now; none where it does not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,21 +53,11 @@ fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 
 /// The wait that a server tells: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date.
 fn wait(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = |number: f64| Duration::try_from_secs_f64(number).ok();
     let in_ms = text(headers, "retry-after-ms").and_then(|ms| ms.parse::<f64>().ok());
-    if let Some(wait) = in_ms.and_then(|ms| seconds(ms / 1000.0)) {
+    if let Some(wait) = in_ms.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()) {
         return Some(wait);
     }
-    let told = text(headers, RETRY_AFTER.as_str())?;
-    match told.parse() {
-        Ok(number) => seconds(number),
-        Err(_) => {
-            let until = chrono::DateTime::parse_from_rfc2822(told).ok()?;
-            let wait = (until.to_utc() - chrono::Utc::now()).to_std().ok()?;
-            // A date was cut to its second; only that second's end is surely late enough.
-            Some(wait + Duration::from_secs(1))
-        }
-    }
+    told_wait(text(headers, RETRY_AFTER.as_str())?)
 }
 
 #[cfg(test)]

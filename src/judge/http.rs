@@ -15,13 +15,13 @@ use super::configuration::Configuration;
 use super::fault::CallFault;
 use super::headers::Remaining;
 use super::prompt::{Prompts, Rendered};
-use super::retry::{Backoff, CALL_DEADLINE, Next, Retries};
+use super::retry::{CALL_DEADLINE, Next, Retries};
 use super::{
     Asked, Asking, BuildError, CallReport, Failure, Item, ItemReason, Judge, Observer, PauseCause, Usage,
     Verdict, reply,
 };
 use crate::domain::question::Rubric;
-use crate::limiter::{Effect, Gate, Pass, Refused, Told};
+use crate::limiter::{Backoff, Effect, Gate, Pass, Refused, Told};
 
 /// The parameter that caps the output, and the name that older servers know it by.
 const CAP_NAMES: [&str; 2] = ["max_completion_tokens", "max_tokens"];

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::fault::{CallFault, FaultKind};
 use super::{Failure, ItemReason, PauseCause};
+use crate::limiter::Backoff;
 
 const MAX_TRIES: u32 = 6;
 /// Asking again for a reply that is no verdict.
@@ -13,21 +14,6 @@ const MAX_MALFORMED: u32 = 2;
 const MAX_REFUSED: u32 = 1;
 /// All tries and waits of one call together.
 pub(super) const CALL_DEADLINE: Duration = Duration::from_secs(600);
-
-/// How long a retry waits: evenly between nothing and `base`, doubled by each try up to `cap`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Backoff {
-    /// The longest wait after the first try.
-    pub(super) base: Duration,
-    /// The longest wait after any try.
-    pub(super) cap: Duration,
-}
-
-impl Default for Backoff {
-    fn default() -> Backoff {
-        Backoff { base: Duration::from_millis(500), cap: Duration::from_secs(10) }
-    }
-}
 
 /// What follows a faulty try.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,7 +55,7 @@ impl Retries {
         let wait = match fault.kind {
             // The next request differs, so there is nothing to wait for.
             FaultKind::Parameter | FaultKind::Length => Duration::ZERO,
-            _ => fault.wait.unwrap_or_default().saturating_add(self.jittered(jitter)),
+            _ => fault.wait.unwrap_or_default().saturating_add(self.backoff.wait(self.tries, jitter)),
         };
         self.spent = self.spent.saturating_add(wait);
         if self.spent > CALL_DEADLINE { Next::Stop(self.failure(fault)) } else { Next::Again(wait) }
@@ -91,12 +77,6 @@ impl Retries {
             FaultKind::BadRequest => fault.may_retry == Some(true),
             _ => false,
         }
-    }
-
-    /// Full jitter: waits that are alike would send a crowd of callers back at once.
-    fn jittered(&self, jitter: f64) -> Duration {
-        let doubled = self.backoff.base.saturating_mul(1 << (self.tries - 1).min(16));
-        doubled.min(self.backoff.cap).mul_f64(jitter.clamp(0.0, 1.0))
     }
 
     fn failure(&self, fault: &CallFault) -> Failure {

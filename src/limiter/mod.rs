@@ -1,6 +1,7 @@
 //! Limits on how often and how much is asked: of this server by its users, and of the judge by this server. Knows
 //! nothing of what a request or a call is about.
 
+mod backoff;
 mod flow;
 mod gate;
 #[cfg(feature = "server")]
@@ -12,6 +13,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
+pub use backoff::{Backoff, told_wait};
 pub use flow::{Closed, Effect, FlowLimits, Told};
 pub use gate::{Gate, Pass, Refused};
 #[cfg(feature = "server")]

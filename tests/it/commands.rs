@@ -10,7 +10,7 @@ use crate::program::{Ended, run, run_on, secchi as program};
 use crate::support::{Ground, Options, Secchi, metadata, sample};
 
 /// Commands whose help shows how they are used.
-const WITH_EXAMPLE: [&str; 9] = [
+const WITH_EXAMPLE: [&str; 10] = [
     "serve",
     "worker",
     "dataset import",
@@ -20,6 +20,7 @@ const WITH_EXAMPLE: [&str; 9] = [
     "judge stage",
     "judge activate",
     "submit",
+    "grade",
 ];
 
 /// Every command, as words, found by reading the help.
@@ -65,6 +66,7 @@ fn every_command_explains_itself() {
         "status",
         "publish",
         "withdraw",
+        "grade",
         "openapi",
         "dataset import",
         "dataset list",

@@ -39,6 +39,12 @@ impl Process {
         Process::start("serve", ground, "127.0.0.1:0", &listen, environment)
     }
 
+    /// `secchi serve` at an address that another one has left.
+    pub fn serve_at(ground: &Ground, address: &str) -> Process {
+        let listen = ["--listen", address, "--http-rate-per-minute", "0"].map(str::to_owned);
+        Process::start("serve", ground, "127.0.0.1:0", &listen, &[])
+    }
+
     /// `secchi worker` on a ground, with further flags.
     pub fn worker(ground: &Ground, metrics: &str, flags: &[String]) -> Process {
         Process::start("worker", ground, metrics, flags, &[])
