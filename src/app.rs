@@ -23,6 +23,7 @@ use crate::evaluation::Evaluation;
 use crate::evaluation::boards::Boards;
 use crate::evaluation::catalogue::Catalogue;
 use crate::evaluation::judges::{Judges, JudgesError, flow_limits};
+use crate::evaluation::waiting::Waiting;
 use crate::http::{self, State};
 use crate::judge::Judge;
 use crate::limiter::{Gate, HttpLimiter};
@@ -143,6 +144,8 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
         limiter: HttpLimiter::new(http.http_rate_per_minute),
         trusted_proxies: http.trusted_proxies,
         boards: boards.clone(),
+        following: Arc::default(),
+        stopping: running.stopping.subscribe(),
         evaluation: evaluation.clone(),
     });
     let pages = web::Data::new(pages::Pages { evaluation: evaluation.clone(), boards });
@@ -227,6 +230,7 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         metrics,
         catalogue: Catalogue::default(),
         judges,
+        waiting: Waiting::default(),
         quota: process.quota,
         max_upload_bytes: process.max_upload_bytes,
         reading_turns: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
@@ -291,6 +295,8 @@ fn api_server(
     let server = server
         .client_request_timeout(HEAD_TIMEOUT)
         .shutdown_timeout(SHUTDOWN_S)
+        // Whoever has gone away follows nothing any more; what was begun in the database ends all the same.
+        .h1_allow_half_closed(false)
         .disable_signals()
         .bind(listen)
         .map_err(|error| StartError::Listen(listen, error))?;

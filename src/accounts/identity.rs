@@ -83,6 +83,18 @@ pub async fn authenticate(
     Ok(Principal { team, key_id: key.id, scope: key.scope, key_expires_at_ms: key.expires_at_ms })
 }
 
+/// Whether the API key with this id would be let in now.
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_standing(store: &Store, key_id: &str, now_ms: i64) -> Result<bool, StoreError> {
+    let key_id = key_id.to_owned();
+    match checked(store.read(move |connection| keys::find_owner(connection, &key_id)).await?, now_ms) {
+        Err(Unauthenticated::Store(error)) => Err(error),
+        found => Ok(found.is_ok()),
+    }
+}
+
 fn checked(owner: Option<KeyOwner>, now_ms: i64) -> Result<KeyOwner, Unauthenticated> {
     let (key, team) = owner.ok_or(Unauthenticated::Unknown)?;
     if key.revoked_at_ms.is_some() {

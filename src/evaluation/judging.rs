@@ -26,7 +26,7 @@ use super::verdicts::{Judged, Ledger, Pending};
 use super::work::WorkError;
 
 /// Answers that a submission claims at once; after them it lets others pass, if any wait.
-const SLICE_ANSWERS: usize = 200;
+pub(super) const SLICE_ANSWERS: usize = 200;
 
 /// How long calls under way may take when the process is asked to stop.
 const STOP_GRACE: Duration = Duration::from_secs(6);

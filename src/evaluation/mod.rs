@@ -19,6 +19,8 @@ mod ending;
 pub mod estimate;
 #[cfg(feature = "server")]
 pub mod failed_answers;
+#[cfg(feature = "server")]
+pub mod following;
 pub mod grading;
 #[cfg(feature = "server")]
 pub mod holding;
@@ -50,6 +52,8 @@ pub mod usage;
 #[cfg(feature = "server")]
 mod verdicts;
 #[cfg(feature = "server")]
+pub mod waiting;
+#[cfg(feature = "server")]
 pub mod work;
 
 #[cfg(feature = "server")]
@@ -75,6 +79,8 @@ use crate::telemetry::Metrics;
 use catalogue::Catalogue;
 #[cfg(feature = "server")]
 use judges::Judges;
+#[cfg(feature = "server")]
+use waiting::Waiting;
 
 /// What every use case works with; one a process.
 #[cfg(feature = "server")]
@@ -91,6 +97,8 @@ pub struct Evaluation {
     pub catalogue: Catalogue,
     /// The judges of the stored configurations.
     pub judges: Judges,
+    /// What has not ended, as read last.
+    pub waiting: Waiting,
     /// How many submissions a team may make.
     pub quota: QuotaSettings,
     /// Bytes of a prediction file, before and after decompression alike.

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use actix_web::body::{BoxBody, MessageBody};
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{RequestHead, ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
@@ -85,6 +85,10 @@ pub async fn guard(
         }
         _ => next.call(request).await?.map_into_boxed_body(),
     };
+    if method == Method::HEAD && matches!(response.response().body().size(), BodySize::Stream) {
+        // Nothing would be sent of it, and it may have no end.
+        response = response.map_body(|_, _| BoxBody::new(()));
+    }
     let request = response.request().clone();
     secure(response.headers_mut(), request.path());
     note_limit(response.headers_mut(), &state, turn);

@@ -10,6 +10,7 @@ use super::page::PageError;
 use super::upload::UploadError;
 use crate::accounts::Unauthenticated;
 use crate::evaluation::deciding::DecisionError;
+use crate::evaluation::following::FollowError;
 use crate::evaluation::intake::IntakeError;
 use crate::evaluation::lifecycle::LifecycleError;
 use crate::store::StoreError;
@@ -278,6 +279,19 @@ impl From<UploadError> for Problem {
             UploadError::Form(_) | UploadError::Missing(_) | UploadError::Twice(_) | UploadError::Key => {
                 Problem::new(StatusCode::BAD_REQUEST, "malformed_form", error.to_string())
             }
+        }
+    }
+}
+
+impl From<FollowError> for Problem {
+    fn from(error: FollowError) -> Problem {
+        match error {
+            FollowError::TooMany => {
+                Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", error.to_string())
+                    .retry_after(5)
+            }
+            FollowError::Unknown(_) => Problem::not_found(error.to_string()),
+            FollowError::Store(error) => error.into(),
         }
     }
 }

@@ -13,6 +13,7 @@ mod csv;
 mod door;
 mod entries;
 mod error;
+mod events;
 mod health;
 mod leaderboard;
 mod openapi;
@@ -27,10 +28,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use actix_web::web;
+use tokio::sync::watch;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::evaluation::Evaluation;
 use crate::evaluation::boards::Boards;
+use crate::evaluation::following::Following;
 use crate::limiter::HttpLimiter;
 use crate::tokens::Signer;
 
@@ -50,6 +53,10 @@ pub struct State {
     pub trusted_proxies: Vec<IpAddr>,
     /// Leaderboards as last built.
     pub boards: Arc<Boards>,
+    /// Submissions that are followed.
+    pub following: Arc<Following>,
+    /// Turns true when the process stops.
+    pub stopping: watch::Receiver<bool>,
 }
 
 /// The state as handlers get it.
@@ -75,6 +82,7 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(submissions::cancel_submission)
         .service(submissions::withdraw_submission)
         .service(answers::list_answers)
+        .service(events::list_events)
         .service(admin::list_submissions)
         .service(admin::retry_submission)
         .service(admin::withdraw_submission)

@@ -10,10 +10,11 @@ use crate::domain::instant;
 use crate::domain::question::Split;
 use crate::domain::submission::{Access, PausedFor, SubmissionState, Visibility};
 use crate::evaluation::standing::{JudgeHead, ScoreCell, ScoreCells, score_cells};
+use crate::evaluation::waiting::{QueuePlace, queue_place};
 use crate::store::configurations::{find_current_configuration, load_configuration};
 use crate::store::decisions::load_decisions;
 use crate::store::scores::load_scores;
-use crate::store::submissions::{Submission, load_submissions};
+use crate::store::submissions::{Progress, Submission, load_submissions};
 use crate::store::{DbConnection, StoreError};
 
 /// How much of a split a submission answers.
@@ -49,6 +50,13 @@ pub struct ProgressView {
     failed: i32,
 }
 
+impl ProgressView {
+    pub(super) fn of(submission: &Submission) -> ProgressView {
+        let Progress { graded, to_judge, judged, reused, failed } = submission.progress;
+        ProgressView { graded, judged, to_judge, reused, failed }
+    }
+}
+
 /// A submission (contract 4).
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct SubmissionView {
@@ -82,6 +90,8 @@ pub struct SubmissionView {
     paused_for: Option<PausedFor>,
     /// How far it has come.
     progress: ProgressView,
+    /// Its place in the queue; null once it has ended.
+    queue: Option<QueuePlace>,
     /// How much is answered.
     coverage: Coverage,
     /// Scores by column; one that does not stand yet is absent.
@@ -116,6 +126,7 @@ pub(super) fn judge_head(
 pub(super) fn view(
     connection: &mut DbConnection,
     submission: Submission,
+    queue: Option<QueuePlace>,
 ) -> Result<SubmissionView, StoreError> {
     let judge = judge_head(connection, submission.configuration_id.as_deref())?;
     let (scores, decisions) = match &submission.configuration_id {
@@ -125,7 +136,7 @@ pub(super) fn view(
         ),
         None => (Vec::new(), Vec::new()),
     };
-    let progress = submission.progress;
+    let progress = ProgressView::of(&submission);
     Ok(SubmissionView {
         coverage: Coverage::of(&submission),
         id: submission.id,
@@ -142,13 +153,8 @@ pub(super) fn view(
         visibility: submission.metadata.visibility,
         state: submission.state,
         paused_for: submission.paused_for,
-        progress: ProgressView {
-            graded: progress.graded,
-            judged: progress.judged,
-            to_judge: progress.to_judge,
-            reused: progress.reused,
-            failed: progress.failed,
-        },
+        progress,
+        queue,
         scores: score_cells(&scores),
         judge,
         decided_by_hand: decisions.len(),
@@ -160,7 +166,8 @@ pub(super) fn view(
 }
 
 pub(super) async fn viewed(state: &State, submission: Submission) -> Result<SubmissionView, StoreError> {
-    state.evaluation.store.read(move |connection| view(connection, submission)).await
+    let queue = queue_place(&state.evaluation, &submission).await?;
+    state.evaluation.store.read(move |connection| view(connection, submission, queue)).await
 }
 
 pub(super) async fn submissions_page(
@@ -169,16 +176,24 @@ pub(super) async fn submissions_page(
     page: &PageQuery,
 ) -> Result<Page<SubmissionView>, Problem> {
     let (limit, before) = (page.limit()?, page.after_id()?);
-    let found: Result<Page<SubmissionView>, StoreError> = state
-        .evaluation
+    let evaluation = &state.evaluation;
+    let found: Result<Vec<Submission>, StoreError> = evaluation
         .store
         .read(move |connection| {
-            let found = load_submissions(connection, team_id.as_deref(), before.as_deref(), limit + 1)?;
-            let page = Page::cut(found, limit, |submission| submission.id.clone());
-            let items: Result<Vec<_>, _> =
-                page.items.into_iter().map(|submission| view(connection, submission)).collect();
-            Ok(Page { items: items?, next_cursor: page.next_cursor })
+            load_submissions(connection, team_id.as_deref(), before.as_deref(), limit + 1)
         })
         .await;
-    Ok(found?)
+    let page = Page::cut(found?, limit, |submission| submission.id.clone());
+    let mut placed = Vec::with_capacity(page.items.len());
+    for submission in page.items {
+        let queue = queue_place(evaluation, &submission).await?;
+        placed.push((submission, queue));
+    }
+    let items: Result<Vec<SubmissionView>, StoreError> = evaluation
+        .store
+        .read(move |connection| {
+            placed.into_iter().map(|(submission, queue)| view(connection, submission, queue)).collect()
+        })
+        .await;
+    Ok(Page { items: items?, next_cursor: page.next_cursor })
 }

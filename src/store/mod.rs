@@ -23,6 +23,7 @@ pub mod standing;
 pub mod submissions;
 pub mod teams;
 pub mod videos;
+pub mod waiting;
 
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};

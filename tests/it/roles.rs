@@ -35,7 +35,7 @@ enum On {
 }
 
 /// Who may ask for what, on which object, and the status of what is granted. A new operation needs a row.
-const TABLE: [(&str, Who, On, u16); 25] = [
+const TABLE: [(&str, Who, On, u16); 26] = [
     ("check_health", Who::All, On::Nothing, 200),
     ("check_readiness", Who::All, On::Nothing, 200),
     ("find_document", Who::All, On::Nothing, 200),
@@ -49,6 +49,7 @@ const TABLE: [(&str, Who, On, u16); 25] = [
     ("create_submission", Who::Team, On::Nothing, 202),
     ("list_submissions", Who::Team, On::Nothing, 200),
     ("find_submission", Who::Owner, On::Queued, 200),
+    ("list_events", Who::Owner, On::Scored, 200),
     ("update_submission", Who::Owner, On::Queued, 200),
     ("cancel_submission", Who::Owner, On::Queued, 200),
     ("withdraw_submission", Who::Owner, On::Scored, 200),
