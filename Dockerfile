@@ -9,7 +9,7 @@ FROM debian:12-slim
 # What the binary links beside libc: libpq and FFmpeg's libraries. The certificates are for the judge's endpoint.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        ca-certificates libavcodec59 libavformat59 libavutil57 libswresample4 libpq5 \
+        ca-certificates libavcodec59 libavfilter8 libavformat59 libavutil57 libpq5 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /data --create-home secchi \
     && chmod 700 /data

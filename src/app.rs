@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::time::Duration;
@@ -24,9 +25,11 @@ use crate::evaluation::boards::Boards;
 use crate::evaluation::catalogue::Catalogue;
 use crate::evaluation::judges::{Judges, JudgesError, flow_limits};
 use crate::evaluation::waiting::Waiting;
+use crate::frames::Frames;
 use crate::http::{self, State};
 use crate::judge::Judge;
 use crate::limiter::{Gate, HttpLimiter};
+use crate::media::Media;
 use crate::queue::{EmbeddedQueue, Queue, QueueError, RedisQueue};
 use crate::store::judgements::load_spent_usd;
 use crate::store::rejudgings::wake_rejudgings;
@@ -41,6 +44,9 @@ const SHUTDOWN_S: u64 = 8;
 
 /// A request's head must have come by then.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// How many times as many requests for videos and frames are let through as others.
+const MEDIA_RATE: u32 = 10;
 
 /// The lease owner of a process with an embedded queue: there is only one.
 const ONLY_PROCESS: &str = "embedded";
@@ -59,6 +65,9 @@ pub enum StartError {
     /// An address cannot be listened on.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
+    /// The kept frames cannot be used.
+    #[error("the folder of frames in `{0}` cannot be used: {1}")]
+    Frames(PathBuf, std::io::Error),
     /// The metrics cannot be registered.
     #[error("metrics: {0}")]
     Metrics(String),
@@ -131,6 +140,7 @@ impl Running {
 /// When a setting, a port, the database or Redis refuses.
 pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> Result<Running, StartError> {
     let data_dir = process.store.data_dir.clone();
+    let media = Media::new(&process.store.media_dir());
     let mut running = open(process, true).await?;
     let evaluation = running.evaluation.clone();
     let installation_id = evaluation.store.read(load_installation_id).await?;
@@ -139,9 +149,14 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
     }
     http::stand_at_zero(&evaluation.metrics);
     let boards = Arc::new(Boards::default());
+    let frames = Frames::new(media.clone(), &data_dir, evaluation.metrics.clone())
+        .map_err(|error| StartError::Frames(data_dir.clone(), error))?;
     let state = web::Data::new(State {
         signer: Signer::new(http.jwt_secret.as_deref(), &data_dir, &installation_id)?,
         limiter: HttpLimiter::new(http.http_rate_per_minute),
+        media_limiter: HttpLimiter::new(http.http_rate_per_minute.saturating_mul(MEDIA_RATE)),
+        media,
+        frames,
         trusted_proxies: http.trusted_proxies,
         boards: boards.clone(),
         following: Arc::default(),

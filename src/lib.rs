@@ -7,8 +7,8 @@
 //! | --- | --- |
 //! | 5 | `main.rs` and [`cli`], the door; [`app`], the wiring |
 //! | 4 | [`http`], [`web`], [`worker`] |
-//! | 3 | [`evaluation`], [`benchmark`], [`accounts`]: the use cases, which own the transactions |
-//! | 2 | [`store`], [`queue`], [`judge`], [`video`], [`tokens`], [`client`] |
+//! | 3 | [`evaluation`], [`benchmark`], [`frames`], [`accounts`]: the use cases, which own the transactions |
+//! | 2 | [`store`], [`queue`], [`judge`], [`video`], [`media`], [`tokens`], [`client`] |
 //! | 1 | [`scoring`], [`predictions`], [`limiter`], [`telemetry`] |
 //! | 0 | [`domain`], [`config`], [`clock`] |
 
@@ -24,9 +24,13 @@ pub mod config;
 pub mod domain;
 pub mod evaluation;
 #[cfg(feature = "server")]
+pub mod frames;
+#[cfg(feature = "server")]
 pub mod http;
 pub mod judge;
 pub mod limiter;
+#[cfg(feature = "server")]
+pub mod media;
 pub mod predictions;
 #[cfg(feature = "server")]
 pub mod queue;

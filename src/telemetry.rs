@@ -42,6 +42,8 @@ mod metrics {
     /// Every series of one process (contract 7).
     pub struct Metrics {
         registry: Registry,
+        /// Sets of frames that were asked for, by how they came (`kept`, `taken`, `failed`).
+        pub frame_sets: IntCounterVec,
         /// Answered requests by method, route pattern and status.
         pub http_requests: IntCounterVec,
         /// Seconds from a request's head to its answer's head, by method and route pattern.
@@ -102,6 +104,7 @@ mod metrics {
             let call = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0];
             let metrics = Metrics {
                 registry: Registry::new(),
+                frame_sets: counters("frame_sets_total", "Sets of frames asked for.", &["outcome"])?,
                 http_requests: counters(
                     "http_requests_total",
                     "Answered requests.",
@@ -205,6 +208,7 @@ mod metrics {
                 Box::new(prometheus::process_collector::ProcessCollector::for_self()),
             ];
             if of_server {
+                series.push(Box::new(self.frame_sets.clone()));
                 series.push(Box::new(self.submissions_in_state.clone()));
                 series.push(Box::new(self.queue_depth.clone()));
                 series.push(Box::new(self.queue_oldest.clone()));
@@ -237,6 +241,9 @@ mod metrics {
                 self.judge_reused.with_label_values(&[rubric.as_str()]);
             }
             if of_server {
+                for outcome in ["kept", "taken", "failed"] {
+                    self.frame_sets.with_label_values(&[outcome]);
+                }
                 for state in SubmissionState::ALL {
                     self.submissions_in_state.with_label_values(&[state.as_str()]);
                 }

@@ -14,8 +14,8 @@ const FLOORS: [&[&str]; 6] = [
     &["domain", "config", "clock"],
     // The labels whose series stand at 0 from the start are the domain's nouns: telemetry stands above it.
     &["scoring", "predictions", "limiter", "telemetry"],
-    &["store", "queue", "judge", "video", "tokens", "client"],
-    &["evaluation", "benchmark", "accounts", "validity"],
+    &["store", "queue", "judge", "video", "media", "tokens", "client"],
+    &["evaluation", "benchmark", "frames", "accounts", "validity"],
     &["http", "web", "worker"],
     &["main", "lib", "app", "cli"],
 ];

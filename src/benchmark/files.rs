@@ -1,14 +1,16 @@
-//! The files of a release's videos: which are there, which are not, and what is in them. Stores nothing.
+//! The files of a release's videos: which are there, which are not, and whether each is whole; the whole ones are kept. Knows
+//! nothing of the database.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use unicode_normalization::UnicodeNormalization as _;
 
+use crate::media::{Media, MediaError};
 use crate::store::videos::VideoFileRow;
-use crate::video::{VideoError, VideoFacts, probe};
-
-use super::release::ReleaseContent;
+use crate::video::{VideoError, VideoFacts, measure, probe};
 
 /// Why the files were not taken.
 #[derive(Debug, thiserror::Error)]
@@ -16,29 +18,62 @@ pub enum FilesError {
     /// The folder cannot be read.
     #[error("`{0}` cannot be read: {1}")]
     Folder(PathBuf, std::io::Error),
-    /// Files are damaged.
-    #[error("{} video file(s) are unusable; nothing was imported:\n{}", .0.len(), .0.join("\n"))]
+    /// Files are damaged, or are not those that the release holds.
+    #[error("{} video file(s) are unusable; nothing was stored:\n{}", .0.len(), .0.join("\n"))]
     Unusable(Vec<String>),
+    /// A file cannot be kept.
+    #[error(transparent)]
+    Media(#[from] MediaError),
+    /// The thread that looked at the files died.
+    #[error("a task ended early: {0}")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+/// Where videos are taken from and kept.
+#[derive(Debug, Clone)]
+pub struct VideoFolder {
+    /// The folder that the files lie in.
+    pub folder: PathBuf,
+    /// Where they are kept.
+    pub media: Media,
+}
+
+/// A video whose file is wanted.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The file's place, `{collection}/{video_file}`.
+    pub video_path: String,
+    /// The file's name.
+    pub video_file: String,
+    /// Hash of the file that the release holds already.
+    pub standing_sha256: Option<String>,
 }
 
 /// What a folder of videos holds of a release.
+#[derive(Debug, Default)]
 pub struct Files {
-    /// By position of the video: what its file holds, or none if it is missing.
-    facts: Vec<Option<VideoFacts>>,
-    /// The paths of videos without a file.
+    /// What is new, by the position of its video.
+    added: Vec<(usize, VideoFacts)>,
+    /// Files that the release held already.
+    pub standing: usize,
+    /// The paths of videos that have no file, neither before nor now.
     pub missing: Vec<String>,
     /// Files that belong to no video.
     pub surplus: Vec<String>,
 }
 
 impl Files {
-    /// What is known of the files, as it is stored.
+    /// How many files are new.
+    pub fn added(&self) -> usize {
+        self.added.len()
+    }
+
+    /// What is known of the new files, as it is stored.
     pub fn rows(&self, release_id: &str) -> Vec<VideoFileRow> {
-        let row = |(position, facts): (usize, &Option<VideoFacts>)| {
-            let facts = facts.as_ref()?;
+        let row = |(position, facts): &(usize, VideoFacts)| {
             Some(VideoFileRow {
                 release_id: release_id.to_owned(),
-                position: i32::try_from(position).ok()?,
+                position: i32::try_from(*position).ok()?,
                 duration_ms: facts.duration_ms,
                 width: i32::try_from(facts.width).ok()?,
                 height: i32::try_from(facts.height).ok()?,
@@ -50,72 +85,178 @@ impl Files {
                 sha256: facts.sha256.clone(),
             })
         };
-        self.facts.iter().enumerate().filter_map(row).collect()
+        self.added.iter().filter_map(row).collect()
     }
 }
 
-/// Looks at the file of each video, which lies at its path or under its name in `folder`, with a bar on a terminal.
+/// Looks at the file of each video on threads of its own and keeps a copy of each, unless one of them is unusable.
 ///
 /// # Errors
-/// When the folder cannot be read or a file is damaged; all damaged ones are named.
-pub fn look_at_files(content: &ReleaseContent, folder: &Path) -> Result<Files, FilesError> {
-    let there = paths_below(folder).map_err(|error| FilesError::Folder(folder.to_owned(), error))?;
-    let bar = ProgressBar::new(content.videos.len() as u64);
-    if let Ok(style) = ProgressStyle::with_template("looking at videos {bar:30} {pos}/{len} {eta}") {
-        bar.set_style(style);
-    }
-    let mut files = Files { facts: Vec::new(), missing: Vec::new(), surplus: Vec::new() };
+/// When the folder cannot be read, a file is damaged or another one than the release holds, or the disk refuses; all
+/// unusable files are named.
+pub async fn take_files(videos: Vec<Wanted>, from: VideoFolder) -> Result<Files, FilesError> {
+    tokio::task::spawn_blocking(move || look_and_keep(&videos, &from)).await?
+}
+
+fn look_and_keep(videos: &[Wanted], from: &VideoFolder) -> Result<Files, FilesError> {
+    let there = paths_below(&from.folder).map_err(|error| FilesError::Folder(from.folder.clone(), error))?;
+    let places = places(videos, &there);
+    let mut files = Files::default();
+    let surplus = there.iter().filter(|(_, path)| !places.iter().flatten().any(|found| found == *path));
+    files.surplus = surplus.map(|(name, _)| name.clone()).collect();
+    files.surplus.sort_unstable();
+    let found: Vec<(usize, &Wanted, &PathBuf)> = videos
+        .iter()
+        .zip(&places)
+        .enumerate()
+        .filter_map(|(position, (video, path))| Some((position, video, path.as_ref()?)))
+        .collect();
+    let looked = side_by_side("looking at videos", &found, |(_, video, path)| look_at(video, path));
     let mut unusable = Vec::new();
-    let mut known = HashSet::new();
-    for video in &content.videos {
-        let places = [folder.join(&video.video_path), folder.join(&video.video_file)];
-        let found = places.into_iter().find(|path| there.contains(path));
-        let facts = match &found {
-            Some(path) => probe(path).map(Some),
-            None => Ok(None),
-        };
-        match facts {
-            Ok(facts) => {
-                if facts.is_none() {
-                    files.missing.push(video.video_path.clone());
-                }
-                files.facts.push(facts);
-            }
-            Err(error) => unusable.push(unusable_line(&video.video_path, &error)),
+    for ((position, video, _), looked) in found.iter().zip(&looked) {
+        match looked {
+            Ok(Looked::New(facts)) => files.added.push((*position, facts.clone())),
+            Ok(Looked::Standing { .. }) => files.standing += 1,
+            Err(detail) => unusable.push(format!("  {}: {detail}", video.video_path)),
         }
-        known.extend(found);
-        bar.inc(1);
     }
-    bar.finish_and_clear();
     if !unusable.is_empty() {
         return Err(FilesError::Unusable(unusable));
     }
-    let surplus = there.iter().filter(|path| !known.contains(*path));
-    files.surplus =
-        surplus.map(|path| path.strip_prefix(folder).unwrap_or(path).display().to_string()).collect();
-    files.surplus.sort_unstable();
+    let without =
+        videos.iter().zip(&places).filter(|(video, path)| path.is_none() && video.standing_sha256.is_none());
+    files.missing = without.map(|(video, _)| video.video_path.clone()).collect();
+    let usable: Vec<(&PathBuf, &Looked)> = found
+        .iter()
+        .zip(&looked)
+        .filter_map(|((.., path), looked)| Some((*path, looked.as_ref().ok()?)))
+        .collect();
+    let kept = side_by_side("keeping videos", &usable, |(path, looked)| {
+        let (sha256, bytes) = match looked {
+            Looked::New(facts) => (&facts.sha256, facts.bytes),
+            Looked::Standing { sha256, bytes } => (sha256, *bytes),
+        };
+        from.media.keep(path, sha256, bytes)
+    });
+    kept.into_iter().collect::<Result<(), MediaError>>()?;
     Ok(files)
 }
 
-fn unusable_line(path: &str, error: &VideoError) -> String {
-    format!("  {path}: {error}")
+/// What was found in a file.
+enum Looked {
+    New(VideoFacts),
+    Standing { sha256: String, bytes: u64 },
 }
 
-/// The files in a folder and in the folders directly in it.
-fn paths_below(folder: &Path) -> std::io::Result<HashSet<PathBuf>> {
-    let mut paths = HashSet::new();
+fn look_at(video: &Wanted, path: &Path) -> Result<Looked, String> {
+    let Some(standing) = &video.standing_sha256 else {
+        return probe(path).map(Looked::New).map_err(|error| error.to_string());
+    };
+    let (bytes, sha256) = measure(path).map_err(|error| VideoError::from(error).to_string())?;
+    if sha256 == *standing {
+        return Ok(Looked::Standing { sha256, bytes });
+    }
+    Err("it is another file than the one that the release holds; a release never changes".into())
+}
+
+/// Each video's file: at its path, or under its name where no other video has the same.
+fn places(videos: &[Wanted], there: &HashMap<String, PathBuf>) -> Vec<Option<PathBuf>> {
+    let mut seen = HashSet::new();
+    let shared: HashSet<String> =
+        videos.iter().map(|video| nfc(&video.video_file)).filter(|name| !seen.insert(name.clone())).collect();
+    let place = |video: &Wanted| {
+        let name = Some(nfc(&video.video_file)).filter(|name| !shared.contains(name));
+        there.get(&nfc(&video.video_path)).or_else(|| there.get(&name?)).cloned()
+    };
+    videos.iter().map(place).collect()
+}
+
+/// Some file systems give names back decomposed.
+fn nfc(text: &str) -> String {
+    text.nfc().collect()
+}
+
+/// The files in a folder and in the folders directly in it, by their path in it.
+fn paths_below(folder: &Path) -> std::io::Result<HashMap<String, PathBuf>> {
+    let mut paths = HashMap::new();
+    let mut add = |path: PathBuf| {
+        let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy();
+        paths.insert(nfc(&name), path);
+    };
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
             for inner in std::fs::read_dir(&path)? {
                 let inner = inner?.path();
                 if inner.is_file() {
-                    paths.insert(inner);
+                    add(inner);
                 }
             }
         } else {
-            paths.insert(path);
+            add(path);
         }
     }
     Ok(paths)
+}
+
+/// Does the same with each item, on as many threads as there are cores, with a bar on a terminal.
+fn side_by_side<T: Sync, R: Send>(what: &'static str, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let bar = ProgressBar::new(items.len() as u64).with_message(what);
+    if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {per_sec} {eta}") {
+        bar.set_style(style);
+    }
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(2, usize::from).min(items.len());
+    let turn = || {
+        let mut results = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(place) else { return results };
+            results.push((place, work(item)));
+            bar.inc(1);
+        }
+    };
+    let mut results: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(turn)).collect();
+        let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
+        joined.flat_map(|results| results.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    bar.finish_and_clear();
+    results.sort_unstable_by_key(|(place, _)| *place);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(video_path: &str) -> Wanted {
+        let (_, video_file) = video_path.split_once('/').unwrap();
+        Wanted { video_path: video_path.into(), video_file: video_file.into(), standing_sha256: None }
+    }
+
+    #[test]
+    fn a_name_that_two_collections_share_is_found_at_its_path_alone() {
+        let videos = [wanted("A/reef.mp4"), wanted("B/reef.mp4"), wanted("B/r\u{e9}f.mp4")];
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("A")).unwrap();
+        for name in ["A/reef.mp4", "reef.mp4", "re\u{301}f.mp4"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let there = paths_below(folder.path()).unwrap();
+        let found = places(&videos, &there);
+        assert_eq!(found[0], Some(folder.path().join("A/reef.mp4")));
+        assert_eq!(found[1], None);
+        assert_eq!(found[2], Some(folder.path().join("re\u{301}f.mp4")));
+    }
+
+    #[test]
+    fn what_is_done_side_by_side_keeps_its_order() {
+        let items: Vec<usize> = (0..100).collect();
+        assert_eq!(
+            side_by_side("doubling", &items, |item| item * 2),
+            (0..200).step_by(2).collect::<Vec<_>>()
+        );
+        assert!(side_by_side("nothing", &[], |item: &usize| *item).is_empty());
+    }
 }

@@ -1,7 +1,6 @@
 //! Importing a release: read whole, checked whole, and stored in one transaction or not at all.
 
 use std::io::BufRead;
-use std::path::PathBuf;
 
 use crate::domain::question::Split;
 use crate::domain::submission::Feedback;
@@ -12,12 +11,12 @@ use crate::store::videos::insert_video_files;
 use crate::store::{Store, StoreError, bump_board_revision, insert_audit};
 
 use super::cameras::settle_cameras;
-use super::files::{Files, FilesError, look_at_files};
+use super::files::{Files, FilesError, VideoFolder, Wanted, take_files};
 use super::release::{ReleaseContent, ReleaseError, read_release};
 use super::summary::{Summary, summarize};
 
 /// Who the audit log names for what was done at the command line.
-const COMMAND_LINE: &str = "command line";
+pub(super) const COMMAND_LINE: &str = "command line";
 
 /// Why a release was not imported or activated.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +38,9 @@ pub enum ImportError {
     /// There is no such release.
     #[error("there is no release `{0}` of `{1}`; `secchi dataset list` shows all")]
     Unknown(String, Split),
+    /// No release of the split is active.
+    #[error("no release of `{0}` is active; name one with `--release`, or import one first")]
+    NoneActive(Split),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -53,8 +55,8 @@ pub struct NewRelease {
     pub split: Split,
     /// What teams may read about single answers.
     pub feedback: Feedback,
-    /// The folder that the videos' files lie in, if they are to be looked at.
-    pub videos: Option<PathBuf>,
+    /// Where the videos' files lie and are to be kept, if they come with the release.
+    pub videos: Option<VideoFolder>,
 }
 
 /// What an import did.
@@ -65,7 +67,7 @@ pub struct Imported {
     pub summary: Summary,
     /// Whether it stood already and nothing was stored.
     pub already_there: bool,
-    /// What was found in the folder of videos, if one was given.
+    /// What was found in the folder of videos, if one was given and the release is new.
     pub files: Option<Files>,
 }
 
@@ -89,7 +91,12 @@ pub async fn import_release(
         settle_cameras(&mut content, cameras.as_slice())?;
     }
     let summary = summarize(&content);
-    let files = new.videos.as_deref().map(|folder| look_at_files(&content, folder)).transpose()?;
+    let files = match new.videos {
+        Some(from) if !stands(store, new.split, new.name.clone()).await? => {
+            Some(take_files(wanted(&content), from).await?)
+        }
+        _ => None,
+    };
     let release = Release {
         id: uuid::Uuid::now_v7().to_string(),
         name: new.name,
@@ -111,6 +118,19 @@ pub async fn import_release(
         .await;
     let (release, already_there) = stored?;
     Ok(Imported { release, summary, already_there, files })
+}
+
+async fn stands(store: &Store, split: Split, name: String) -> Result<bool, StoreError> {
+    store.read(move |connection| Ok(find_release(connection, split, &name)?.is_some())).await
+}
+
+fn wanted(content: &ReleaseContent) -> Vec<Wanted> {
+    let wanted = content.videos.iter().map(|video| Wanted {
+        video_path: video.video_path.clone(),
+        video_file: video.video_file.clone(),
+        standing_sha256: None,
+    });
+    wanted.collect()
 }
 
 fn store_release(

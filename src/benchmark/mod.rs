@@ -10,3 +10,5 @@ pub mod release;
 pub mod summary;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "server")]
+pub mod videos;

@@ -7,13 +7,16 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
+use crate::benchmark::files::{Files, VideoFolder};
 use crate::benchmark::import::{ImportError, Imported, NewRelease, import_release, make_active};
 use crate::benchmark::release::ReleaseError;
+use crate::benchmark::videos::add_videos;
 use crate::clock::Clock;
 use crate::config::StoreSettings;
 use crate::domain::instant::rfc3339;
 use crate::domain::question::Split;
 use crate::domain::submission::Feedback;
+use crate::media::Media;
 use crate::store::Store;
 use crate::store::releases::load_releases;
 
@@ -23,6 +26,7 @@ use super::report::table;
 #[derive(Debug, Subcommand)]
 pub enum DatasetCommand {
     Import(ImportArgs),
+    Videos(VideosArgs),
     List(ListArgs),
     Activate(ActivateArgs),
 }
@@ -39,7 +43,7 @@ pub struct ImportArgs {
     /// test, val or train
     #[arg(long)]
     split: Split,
-    /// Folder of the videos' files: each is looked at, missing and surplus ones are listed
+    /// Folder of the videos' files: each is decoded whole and kept, missing and surplus ones are listed
     #[arg(long, value_name = "DIR")]
     videos: Option<PathBuf>,
     /// CSV of `id,camera` for videos whose camera the annotation leaves open
@@ -48,6 +52,26 @@ pub struct ImportArgs {
     /// What teams may read about single answers: none or per-question [default: per-question for val, else none]
     #[arg(long)]
     feedback: Option<Feedback>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreSettings,
+}
+
+/// Add the files of a release's videos: all that are missing, or none where one is damaged
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  secchi dataset videos --split test videos/")]
+pub struct VideosArgs {
+    /// Folder of the files, each at its `video_path` or under its `video_file`
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// test, val or train
+    #[arg(long)]
+    split: Split,
+    /// Name of the release [default: the active one]
+    #[arg(long)]
+    release: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -84,6 +108,7 @@ pub struct ActivateArgs {
 pub async fn run(command: DatasetCommand) -> anyhow::Result<()> {
     match command {
         DatasetCommand::Import(arguments) => import(arguments).await,
+        DatasetCommand::Videos(arguments) => videos(arguments).await,
         DatasetCommand::List(arguments) => list(arguments).await,
         DatasetCommand::Activate(ActivateArgs { name, split, store }) => {
             let store = Store::open(&store.database_url).await?;
@@ -106,7 +131,7 @@ async fn import(arguments: ImportArgs) -> anyhow::Result<()> {
         name: arguments.release,
         split: arguments.split,
         feedback: arguments.feedback.unwrap_or(default_feedback),
-        videos: arguments.videos,
+        videos: arguments.videos.map(|folder| video_folder(folder, &arguments.store)),
     };
     let imported = import_release(&store, new, BufReader::new(file), cameras, Clock::System.now_ms()).await;
     match imported {
@@ -121,6 +146,39 @@ async fn import(arguments: ImportArgs) -> anyhow::Result<()> {
         Err(error) => return Err(error.into()),
     }
     Ok(())
+}
+
+async fn videos(arguments: VideosArgs) -> anyhow::Result<()> {
+    let store = Store::open(&arguments.store.database_url).await?;
+    let from = video_folder(arguments.folder, &arguments.store);
+    let (split, now_ms) = (arguments.split, Clock::System.now_ms());
+    let (release, files) = add_videos(&store, split, arguments.release, from, now_ms).await?;
+    if arguments.json {
+        println!(
+            "{}",
+            serde_json::json!({ "release": release.name, "split": split, "files": files_json(&files) })
+        );
+        return Ok(());
+    }
+    print_files(&files);
+    println!("`{}` of `{split}` holds the files of all but {} video(s)", release.name, files.missing.len());
+    Ok(())
+}
+
+fn video_folder(folder: PathBuf, settings: &StoreSettings) -> VideoFolder {
+    VideoFolder { folder, media: Media::new(&settings.media_dir()) }
+}
+
+fn files_json(files: &Files) -> serde_json::Value {
+    serde_json::json!({
+        "added": files.added(), "standing": files.standing, "missing": files.missing, "surplus": files.surplus,
+    })
+}
+
+fn print_files(files: &Files) {
+    files.missing.iter().for_each(|path| println!("  no file: {path}"));
+    files.surplus.iter().for_each(|path| println!("  file of no video: {path}"));
+    println!("{} file(s) were added, {} stood already", files.added(), files.standing);
 }
 
 fn json(imported: &Imported) -> serde_json::Value {
@@ -143,7 +201,7 @@ fn json(imported: &Imported) -> serde_json::Value {
         "cameras": {
             "static": summary.static_cameras, "moving": summary.moving_cameras, "unknown": summary.unknown_cameras,
         },
-        "files": files.as_ref().map(|files| serde_json::json!({ "missing": files.missing, "surplus": files.surplus })),
+        "files": files.as_ref().map(files_json),
     })
 }
 
@@ -175,12 +233,11 @@ fn print(imported: &Imported) {
         println!("  no question counts in {column}: no submission will have it");
     }
     if let Some(files) = files {
-        files.missing.iter().for_each(|path| println!("  no file: {path}"));
-        files.surplus.iter().for_each(|path| println!("  file of no video: {path}"));
+        print_files(files);
     }
     match (already_there, release.active) {
         (true, _) => println!(
-            "`{}` of `{}` stands already with this content; nothing was changed",
+            "`{}` of `{}` stands already with this content; nothing was changed. `secchi dataset videos` adds files of videos",
             release.name, release.split
         ),
         (false, true) => {

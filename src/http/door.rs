@@ -13,7 +13,7 @@ use actix_web::{HttpMessage as _, ResponseError as _, web};
 use super::State;
 use super::error::{Cause, Problem};
 use crate::accounts::{Principal, Unauthenticated, authenticate};
-use crate::limiter::{Turn, origin};
+use crate::limiter::{HttpLimiter, Turn, origin};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -26,6 +26,9 @@ const KNOWN_METHODS: [Method; 7] =
 
 /// Routes that probes ask all day.
 const UNLIMITED: [&str; 2] = ["/healthz", "/readyz"];
+
+/// Routes below a video are media, which are counted apart.
+const VIDEOS: &str = "/api/v1/videos/";
 
 /// Who a request says it comes from, as its handler finds it.
 pub(super) type Identity = Result<Principal, Unauthenticated>;
@@ -91,7 +94,7 @@ pub async fn guard(
     }
     let request = response.request().clone();
     secure(response.headers_mut(), request.path());
-    note_limit(response.headers_mut(), &state, turn);
+    note_limit(response.headers_mut(), limiter(&state, request.path()), turn);
     if let Ok(value) = HeaderValue::from_str(request_id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
@@ -114,9 +117,19 @@ async fn admit(state: &State, request: &ServiceRequest) -> Option<Turn> {
         key_id = identity.as_ref().ok().map(|principal| principal.key_id.clone());
         request.extensions_mut().insert(identity);
     }
-    let limiter = state.limiter.as_ref().filter(|_| !UNLIMITED.contains(&request.path()))?;
+    let limiter = limiter(state, request.path())?;
     // A credential that nobody holds counts against the address: guessing keys shall not lift the limit.
     Some(limiter.take(&key_id.unwrap_or_else(|| address(state, request.head()))))
+}
+
+/// What counts the requests for an address.
+fn limiter<'a>(state: &'a State, path: &str) -> Option<&'a HttpLimiter> {
+    let of_video = path.strip_prefix(VIDEOS).and_then(|rest| rest.split_once('/'));
+    match of_video {
+        _ if UNLIMITED.contains(&path) => None,
+        Some((_, below)) if below == "file" || below.starts_with("frames") => state.media_limiter.as_ref(),
+        _ => state.limiter.as_ref(),
+    }
 }
 
 fn bearer(value: &str) -> Option<&str> {
@@ -136,8 +149,8 @@ fn too_many(wait: Duration) -> Problem {
     Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail).retry_after(seconds)
 }
 
-fn note_limit(headers: &mut HeaderMap, state: &State, turn: Option<Turn>) {
-    let (Some(turn), Some(limiter)) = (turn, &state.limiter) else { return };
+fn note_limit(headers: &mut HeaderMap, limiter: Option<&HttpLimiter>, turn: Option<Turn>) {
+    let (Some(turn), Some(limiter)) = (turn, limiter) else { return };
     let (remaining, reset_s) = match turn {
         Turn::Pass { remaining } => (remaining, 60),
         Turn::Wait(wait) => (0, wait.as_secs() + 1),

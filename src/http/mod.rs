@@ -14,14 +14,17 @@ mod door;
 mod entries;
 mod error;
 mod events;
+mod frames;
 mod health;
 mod leaderboard;
 mod openapi;
 mod page;
 mod questions;
+mod range;
 mod submission_view;
 mod submissions;
 mod upload;
+mod video_file;
 mod videos;
 
 use std::net::IpAddr;
@@ -34,7 +37,9 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use crate::evaluation::Evaluation;
 use crate::evaluation::boards::Boards;
 use crate::evaluation::following::Following;
+use crate::frames::Frames;
 use crate::limiter::HttpLimiter;
+use crate::media::Media;
 use crate::tokens::Signer;
 
 pub use door::guard;
@@ -49,6 +54,12 @@ pub struct State {
     pub signer: Signer,
     /// Requests a minute, unless there is no limit.
     pub limiter: Option<HttpLimiter>,
+    /// The same for videos and frames: a client that fetches a split asks for thousands.
+    pub media_limiter: Option<HttpLimiter>,
+    /// The videos' files.
+    pub media: Media,
+    /// The videos' frames.
+    pub frames: Frames,
     /// Addresses whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
     /// Leaderboards as last built.
@@ -75,6 +86,9 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(auth::find_me)
         .service(questions::list_questions)
         .service(videos::find_video)
+        .service(video_file::find_video_file)
+        .service(frames::list_frames)
+        .service(frames::find_frame)
         .service(submissions::create_submission)
         .service(submissions::list_submissions)
         .service(submissions::find_submission)

@@ -1,15 +1,16 @@
 //! What is known of a video's file.
 
+use actix_web::http::StatusCode;
 use actix_web::{get, web};
 use serde::Serialize;
 
-use super::Shared;
 use super::auth::TeamOnly;
 use super::error::{Answer, Problem};
+use super::{Shared, State};
 use crate::domain::question::Split;
+use crate::store::StoreError;
 use crate::store::releases::find_active_release;
-use crate::store::videos::{VideoFileRow, find_video_file};
-use crate::store::{DbConnection, StoreError};
+use crate::store::videos::{ReleaseVideo, VideoFileRow, find_release_video};
 
 /// The facts of a video.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -24,7 +25,7 @@ pub struct Video {
     height: Option<i32>,
     /// The average.
     frames_per_second: Option<f64>,
-    /// Frames in the file.
+    /// Frames that a player shows.
     frames: Option<i32>,
     /// The codec's name.
     codec: Option<String>,
@@ -50,10 +51,7 @@ pub struct Video {
 #[get("/api/v1/videos/{key}")]
 pub async fn find_video(state: Shared, _team: TeamOnly, key: web::Path<String>) -> Answer<web::Json<Video>> {
     let id = key.into_inner();
-    let wanted = id.clone();
-    let found: Result<Option<Option<VideoFileRow>>, StoreError> =
-        state.evaluation.store.read(move |connection| find_file(connection, &wanted)).await;
-    let file = found?.ok_or_else(|| Problem::not_found(format!("no active release has a video `{id}`")))?;
+    let file = find_in_active(&state, &id).await?.file;
     let of = |number: fn(&VideoFileRow) -> i32| file.as_ref().map(number);
     Ok(web::Json(Video {
         id,
@@ -69,18 +67,39 @@ pub async fn find_video(state: Shared, _team: TeamOnly, key: web::Path<String>) 
     }))
 }
 
+/// The file's name and what is known of it, of a video whose file was added.
+pub(super) async fn find_added_video(state: &State, key: &str) -> Answer<(String, VideoFileRow)> {
+    let video = find_in_active(state, key).await?;
+    let file = video.file.ok_or_else(|| missing(key))?;
+    Ok((video.video_file, file))
+}
+
+/// 404 for a video without a file.
+pub(super) fn missing(key: &str) -> Problem {
+    let detail = format!("the maintainers have not added the file of the video `{key}`; ask them for it");
+    Problem::new(StatusCode::NOT_FOUND, "video_missing", detail)
+}
+
 /// Looks in the active releases of the splits that teams answer.
-fn find_file(connection: &mut DbConnection, key: &str) -> Result<Option<Option<VideoFileRow>>, StoreError> {
-    // No key holds a null character, and PostgreSQL would not even look for it.
-    if key.contains('\0') {
-        return Ok(None);
-    }
-    for split in [Split::Test, Split::Val] {
-        if let Some(release) = find_active_release(connection, split)?
-            && let Some(file) = find_video_file(connection, &release.id, key)?
-        {
-            return Ok(Some(file));
-        }
-    }
-    Ok(None)
+async fn find_in_active(state: &State, key: &str) -> Answer<ReleaseVideo> {
+    let wanted = key.to_owned();
+    let found: Result<Option<ReleaseVideo>, StoreError> = state
+        .evaluation
+        .store
+        .read(move |connection| {
+            // No key holds a null character, and PostgreSQL would not even look for it.
+            if wanted.contains('\0') {
+                return Ok(None);
+            }
+            for split in [Split::Test, Split::Val] {
+                if let Some(release) = find_active_release(connection, split)?
+                    && let Some(video) = find_release_video(connection, &release.id, &wanted)?
+                {
+                    return Ok(Some(video));
+                }
+            }
+            Ok(None)
+        })
+        .await;
+    found?.ok_or_else(|| Problem::not_found(format!("no active release has a video `{key}`")))
 }

@@ -3,6 +3,7 @@
 use diesel::prelude::*;
 
 use super::connection::on_each;
+use super::releases::Video;
 use super::schema::{video_files, videos};
 use super::{DbConnection, Result};
 
@@ -25,7 +26,7 @@ pub struct VideoFileRow {
     pub height: i32,
     /// The average.
     pub frames_per_second: f64,
-    /// Frames in the file.
+    /// Frames that a player shows.
     pub frames: i32,
     /// The codec's name.
     pub codec: String,
@@ -37,6 +38,15 @@ pub struct VideoFileRow {
     pub sha256: String,
 }
 
+/// A video of a release with what is known of its file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReleaseVideo {
+    /// The file's name in the release; its ending tells the container.
+    pub video_file: String,
+    /// None while no file was imported.
+    pub file: Option<VideoFileRow>,
+}
+
 /// Adds what is known of a release's files.
 pub fn insert_video_files(connection: &mut DbConnection, rows: &[VideoFileRow]) -> Result<()> {
     for rows in rows.chunks(BATCH) {
@@ -45,18 +55,31 @@ pub fn insert_video_files(connection: &mut DbConnection, rows: &[VideoFileRow]) 
     Ok(())
 }
 
-/// The file of the video with this key in a release; none if the video is unknown, inner none if its file is.
-pub fn find_video_file(
+/// The video with this key in a release; none if it is unknown.
+pub fn find_release_video(
     connection: &mut DbConnection,
     release_id: &str,
     video_key: &str,
-) -> Result<Option<Option<VideoFileRow>>> {
-    let position: Option<i32> = videos::table
+) -> Result<Option<ReleaseVideo>> {
+    let video: Option<(i32, String)> = videos::table
         .filter(videos::release_id.eq(release_id))
         .filter(videos::id.eq(video_key))
-        .select(videos::position)
+        .select((videos::position, videos::video_file))
         .first(connection)
         .optional()?;
-    let Some(position) = position else { return Ok(None) };
-    Ok(Some(video_files::table.find((release_id, position)).first(connection).optional()?))
+    let Some((position, video_file)) = video else { return Ok(None) };
+    let file = video_files::table.find((release_id, position)).first(connection).optional()?;
+    Ok(Some(ReleaseVideo { video_file, file }))
+}
+
+/// The videos of a release in its order.
+pub fn load_videos(connection: &mut DbConnection, release_id: &str) -> Result<Vec<Video>> {
+    let of_release = videos::table.filter(videos::release_id.eq(release_id));
+    Ok(of_release.order(videos::position).load(connection)?)
+}
+
+/// What is known of a release's files, in its order.
+pub fn load_video_files(connection: &mut DbConnection, release_id: &str) -> Result<Vec<VideoFileRow>> {
+    let of_release = video_files::table.filter(video_files::release_id.eq(release_id));
+    Ok(of_release.order(video_files::position).load(connection)?)
 }

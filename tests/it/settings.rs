@@ -19,6 +19,7 @@ fn help_lists_every_setting_with_its_default() {
         ("SECCHI_TRUSTED_PROXIES", ""),
         ("SECCHI_JWT_SECRET", "made once"),
         ("SECCHI_DATA_DIR", "./data"),
+        ("SECCHI_MEDIA_URL", "in the data folder"),
         ("SECCHI_JUDGE_BASE_URL", ""),
         ("SECCHI_JUDGE_MODEL", "gpt-5.5"),
         ("SECCHI_JUDGE_API_KEY", ""),

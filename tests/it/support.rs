@@ -138,6 +138,7 @@ impl Secchi {
             store: StoreSettings {
                 database_url: ground.database_url.clone(),
                 data_dir: ground.data.path().to_owned(),
+                media_url: None,
             },
             queue: QueueSettings { redis_url: ground.redis_url.clone() },
             metrics_listen: "127.0.0.1:0".parse().unwrap(),
