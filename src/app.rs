@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_web::dev::{Server, ServerHandle};
@@ -152,6 +152,9 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
     let frames = Frames::new(media.clone(), &data_dir, evaluation.metrics.clone())
         .map_err(|error| StartError::Frames(data_dir.clone(), error))?;
     let state = web::Data::new(State {
+        signup: http.signup.signup,
+        mails: false,
+        public_url: OnceLock::new(),
         signer: Signer::new(http.jwt_secret.as_deref(), &data_dir, &installation_id)?,
         limiter: HttpLimiter::new(http.http_rate_per_minute),
         media_limiter: HttpLimiter::new(http.http_rate_per_minute.saturating_mul(MEDIA_RATE)),
@@ -164,7 +167,9 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
         evaluation: evaluation.clone(),
     });
     let pages = web::Data::new(pages::Pages { evaluation: evaluation.clone(), boards });
-    let (server, address) = api_server(http.listen, state, pages)?;
+    let (server, address) = api_server(http.listen, state.clone(), pages)?;
+    let public_url = http.public_url.unwrap_or_else(|| format!("http://{address}"));
+    state.public_url.get_or_init(|| public_url.trim_end_matches('/').to_owned());
     running.address = Some(address);
     running.add_server(server);
     if with_worker {

@@ -85,6 +85,9 @@ pub struct HttpSettings {
     /// Bytes of a prediction file, before and after decompression alike
     #[arg(long, env = "SECCHI_MAX_UPLOAD_BYTES", default_value_t = 67_108_864)]
     pub max_upload_bytes: u64,
+    /// How teams come about.
+    #[command(flatten)]
+    pub signup: SignupSettings,
 }
 
 /// Who may sign up.

@@ -65,6 +65,7 @@ fn insert_entry(
         paper_url: None,
         code_url: None,
         visibility: Visibility::Public,
+        anonymous_until: None,
     };
     let new = NewSubmission {
         id: format!("{number:036}"),

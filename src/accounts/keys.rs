@@ -89,6 +89,17 @@ impl NewKey {
     }
 }
 
+/// A key that replaces another. The key itself is told only here.
+#[derive(Debug)]
+pub struct Rotated {
+    /// The old key, with its new end.
+    pub old: Key,
+    /// The new key.
+    pub new: Key,
+    /// The new key itself.
+    pub api_key: String,
+}
+
 /// Makes a further key of the asker's team. The key itself is told only here.
 ///
 /// # Errors
@@ -155,7 +166,7 @@ pub async fn rotate_key(
     id: &str,
     overlap_s: i64,
     now_ms: i64,
-) -> Result<(Key, String), KeyError> {
+) -> Result<Rotated, KeyError> {
     if !(0..=MAX_OVERLAP_S).contains(&overlap_s) {
         let detail =
             format!("must be from 0 to {MAX_OVERLAP_S} seconds (7 days); the old key ends after them");
@@ -165,21 +176,23 @@ pub async fn rotate_key(
     store
         .write(move |connection| {
             lock_team(connection, &asker.team.id)?;
-            let old = usable_key(connection, &asker.team.id, &id, now_ms)?;
+            let mut old = usable_key(connection, &asker.team.id, &id, now_ms)?;
             within(&asker, old.scope)?;
             outlives(&asker, old.expires_at_ms)?;
             make_room(connection, &asker.team.id, now_ms)?;
             let new = NewKey { name: old.name.clone(), scope: old.scope, expires_at_ms: old.expires_at_ms };
-            let made = add_key(connection, &asker.team.id, new, now_ms)?;
+            let (new, api_key) = add_key(connection, &asker.team.id, new, now_ms)?;
             if overlap_s == 0 {
                 keys::revoke_key(connection, &id, now_ms)?;
+                old.revoked_at_ms = Some(now_ms);
             } else {
                 let ends_ms = now_ms + overlap_s * 1000;
                 let ends_ms = old.expires_at_ms.map_or(ends_ms, |expires_at_ms| expires_at_ms.min(ends_ms));
                 keys::update_expiry(connection, &id, ends_ms)?;
+                old.expires_at_ms = Some(ends_ms);
             }
             note(connection, (&asker.team.slug, "rotate_key"), &asker.team, &old, now_ms)?;
-            Ok(made)
+            Ok(Rotated { old, new, api_key })
         })
         .await
 }

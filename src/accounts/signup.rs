@@ -2,6 +2,7 @@
 //! told once. Knows nothing of who decides.
 
 use crate::config::SignupMode;
+use crate::domain::instant::DAY_MS;
 use crate::domain::signup::{Application, SignupState};
 use crate::domain::submission::MetadataFault;
 use crate::store::keys::Key;
@@ -14,12 +15,10 @@ use super::approval::make_team;
 use super::first_key;
 
 /// Sign-ups that are taken from one address within a day.
-const PER_ADDRESS_A_DAY: i64 = 5;
+const PER_ADDRESS_A_DAY: usize = 5;
 
 /// Sign-ups that may wait for a maintainer.
 const MAX_PENDING: i64 = 1000;
-
-const DAY_MS: i64 = 24 * 3_600_000;
 
 /// Who the audit log names where nobody decided.
 const NOBODY: &str = "open sign-up";
@@ -43,7 +42,10 @@ pub enum SignupError {
     #[error(
         "{PER_ADDRESS_A_DAY} sign-ups came from your address within a day; wait, or write to the maintainers"
     )]
-    TooMany,
+    TooMany {
+        /// Seconds until the next is taken.
+        wait_s: u64,
+    },
     /// Too many wait.
     #[error("very many sign-ups wait for the maintainers; try again tomorrow")]
     Full,
@@ -141,8 +143,12 @@ fn make_way(
     address_sha256: &str,
     now_ms: i64,
 ) -> Result<(), SignupError> {
-    if signups::count_from_address(connection, address_sha256, now_ms - DAY_MS)? >= PER_ADDRESS_A_DAY {
-        return Err(SignupError::TooMany);
+    let times = signups::load_times_from(connection, address_sha256, now_ms - DAY_MS)?;
+    if let Some(oldest_ms) = times.iter().rev().nth(PER_ADDRESS_A_DAY - 1) {
+        let wait_ms = oldest_ms + DAY_MS - now_ms;
+        return Err(SignupError::TooMany {
+            wait_s: u64::try_from(wait_ms).unwrap_or_default().div_ceil(1000),
+        });
     }
     if find_team(connection, &application.slug)?.is_some() {
         return Err(SignupError::Taken(application.slug.clone()));
@@ -179,12 +185,18 @@ pub async fn tell_key(
     store
         .write(move |connection| {
             let signup = signups::find_claimed(connection, &sha256)?.ok_or(SignupError::Unknown)?;
-            if by_mail && signup.key_id.is_none() && signup.mail_attempts < MAX_MAIL_ATTEMPTS {
+            if signup.team_id.is_some() && is_mailed(&signup, by_mail) {
                 return Err(SignupError::ByMail);
             }
             make_told_key(connection, &signup, now_ms)
         })
         .await
+}
+
+/// Whether the key of a sign-up is still to come by e-mail, where keys are sent so.
+pub fn is_mailed(signup: &Signup, by_mail: bool) -> bool {
+    let open = signup.state != SignupState::Rejected && signup.key_id.is_none();
+    by_mail && open && signup.mail_attempts < MAX_MAIL_ATTEMPTS
 }
 
 /// Makes the key of an approved sign-up, unless one was told before.

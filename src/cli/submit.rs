@@ -51,6 +51,9 @@ pub struct SubmitArgs {
     /// private, anonymous or public
     #[arg(long, default_value = "private")]
     visibility: Visibility,
+    /// The day (UTC, as 2027-03-01) from which an anonymous entry shows the team's name
+    #[arg(long)]
+    anonymous_until: Option<String>,
     /// Only validate: nothing is stored and no quota is used
     #[arg(long)]
     dry_run: bool,
@@ -89,6 +92,7 @@ pub async fn submit(arguments: SubmitArgs) -> anyhow::Result<()> {
             paper_url: arguments.paper_url,
             code_url: arguments.code_url,
             visibility: arguments.visibility,
+            anonymous_until: arguments.anonymous_until,
         },
         file,
         dry_run: arguments.dry_run,

@@ -35,6 +35,7 @@ text_enum! {
         UnparsedAnswer = "unparsed_answer",
         ExtraField = "extra_field",
         MatchedByPlace = "matched_by_place",
+        RepeatedFile = "repeated_file",
     }
 }
 

@@ -12,6 +12,11 @@ pub fn rfc3339(instant_ms: i64) -> String {
     date_time(instant_ms).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
+/// The instant that RFC 3339 text names, in any zone.
+pub fn parse_rfc3339(text: &str) -> Option<i64> {
+    DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.timestamp_millis())
+}
+
 /// The UTC day of an instant, `2026-11-29`.
 pub fn day(instant_ms: i64) -> String {
     date_time(instant_ms).format(DAY_FORMAT).to_string()
@@ -39,6 +44,8 @@ mod tests {
     #[test]
     fn instants_are_written_in_utc() {
         assert_eq!(rfc3339(1_796_000_000_123), "2026-11-30T00:53:20.123Z");
+        assert_eq!(parse_rfc3339("2026-11-30T01:53:20.123+01:00"), Some(1_796_000_000_123));
+        assert_eq!(parse_rfc3339("2026-11-30"), None);
         assert_eq!(day(1_796_000_000_123), "2026-11-30");
         assert_eq!(rfc3339(next_day_ms(1_796_000_000_123)), "2026-12-01T00:00:00.000Z");
     }

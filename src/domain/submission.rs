@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::instant::{DAY_MS, day, is_day};
 use super::question::Split;
 use crate::text_enum;
 
@@ -49,6 +50,8 @@ const SMALL_BELOW_B: f64 = 10.0;
 const MAX_NAME_CHARS: usize = 120;
 const MAX_DESCRIPTION_CHARS: usize = 4000;
 const MAX_URL_CHARS: usize = 500;
+/// Two years, one of them a leap year.
+const MAX_ANONYMOUS_DAYS: i64 = 731;
 const MAX_REASON_CHARS: usize = 500;
 
 impl SubmissionState {
@@ -98,6 +101,9 @@ pub struct Metadata {
     /// Who may see the scored submission; `private` unless said.
     #[serde(default = "private")]
     pub visibility: Visibility,
+    /// The UTC day, as 2027-03-01, from which an anonymous entry shows the team's name; never unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anonymous_until: Option<String>,
 }
 
 fn private() -> Visibility {
@@ -144,6 +150,29 @@ impl Metadata {
         }
         faults.extend(self.link_faults());
         faults
+    }
+
+    /// Whether the other metadata say the same of the model, as far as that cannot be changed later.
+    pub fn is_same_model(&self, other: &Metadata) -> bool {
+        let model = |of: &Metadata| (of.split, of.model_name.clone(), of.access, of.backbone.clone());
+        model(self) == model(other) && self.parameters_b == other.parameters_b
+    }
+
+    /// What is wrong with the day until which the entry is to be anonymous; nothing if it is to come.
+    pub fn anonymity_fault(&self, now_ms: i64) -> Option<MetadataFault> {
+        let until = self.anonymous_until.as_deref()?;
+        let detail = if !is_day(until) {
+            format!("`{}` is no day; write it as 2027-03-01", until.escape_debug())
+        } else if self.visibility == Visibility::Public {
+            "a `public` entry shows the name at once; leave the day out, or make it `anonymous`".into()
+        } else if until <= day(now_ms).as_str() {
+            format!("`{until}` is not to come; give a later day (UTC), or leave it out")
+        } else if until > day(now_ms + MAX_ANONYMOUS_DAYS * DAY_MS).as_str() {
+            format!("`{until}` is more than two years away; give an earlier day, or leave it out")
+        } else {
+            return None;
+        };
+        Some(MetadataFault { pointer: "/anonymous_until".into(), detail })
     }
 
     /// What is wrong with the description and the links: the fields that may be changed later.
@@ -212,6 +241,7 @@ mod tests {
             paper_url: Some("https://example.org/paper".into()),
             code_url: None,
             visibility: Visibility::Private,
+            anonymous_until: None,
         }
     }
 
@@ -244,5 +274,31 @@ mod tests {
         assert_eq!(Group::of(Access::Open, Some(9.9)), Group::OpenSmall);
         assert_eq!(Group::of(Access::Open, Some(10.0)), Group::OpenLarge);
         assert_eq!(Group::of(Access::Closed, Some(1.0)), Group::Closed);
+    }
+
+    #[test]
+    fn a_name_is_kept_until_a_day_to_come_and_no_longer_than_two_years() {
+        const NOW_MS: i64 = 1_796_040_000_000; // 2026-11-30
+        let fault = |until: &str, visibility| {
+            let anonymous = Metadata { anonymous_until: Some(until.into()), visibility, ..metadata() };
+            anonymous.anonymity_fault(NOW_MS).map(|fault| fault.detail)
+        };
+        assert_eq!(metadata().anonymity_fault(NOW_MS), None);
+        assert_eq!(fault("2026-12-01", Visibility::Anonymous), None);
+        assert_eq!(fault("2028-11-30", Visibility::Private), None);
+        for (until, word) in [
+            ("2026-11-30", "not to come"),
+            ("2025-01-01", "not to come"),
+            ("2028-12-01", "two years"),
+            ("2027-02-30", "no day"),
+            ("soon", "no day"),
+            ("2027-3-1", "no day"),
+        ] {
+            assert!(
+                fault(until, Visibility::Anonymous).is_some_and(|detail| detail.contains(word)),
+                "{until}"
+            );
+        }
+        assert!(fault("2027-03-01", Visibility::Public).is_some());
     }
 }

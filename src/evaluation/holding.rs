@@ -13,6 +13,7 @@ use crate::store::submissions::{self, Submission};
 use crate::store::{DbConnection, StoreError, load_board_revision, rejudgings};
 
 use super::Evaluation;
+use super::anonymity::show_names;
 use super::intake::deliver;
 use super::rejudging::settle_rejudgings;
 use super::work::WorkError;
@@ -157,6 +158,7 @@ type InLines = Vec<(String, Line)>;
 pub async fn reconcile(evaluation: &Evaluation, owner: &str) -> Result<(), StoreError> {
     // Before it looks: what is put back from here on is another matter.
     evaluation.next_due_ms.send_replace(i64::MAX);
+    show_names(evaluation).await?;
     let (claimant, now_ms) = (owner.to_owned(), evaluation.clock.now_ms());
     let settled = evaluation.settled_revision.load(Ordering::SeqCst);
     let found: Result<Option<(i64, InLines)>, StoreError> = evaluation

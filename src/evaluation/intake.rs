@@ -7,13 +7,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::fault::Warning;
+use crate::domain::fault::{Warning, WarningCode};
 use crate::domain::line::Line;
 use crate::domain::question::Split;
 use crate::domain::submission::{Metadata, MetadataFault};
 use crate::predictions::{self, Limits, Predictions, QuestionIndex, ReadError, Refusal};
 use crate::queue::QueueError;
 use crate::store::idempotency::{find_idempotent, insert_idempotent};
+use crate::store::repeats::find_repeated;
 use crate::store::submissions::{self, NewSubmission, Submission};
 use crate::store::{DbConnection, StoreError, leases, teams};
 
@@ -65,6 +66,30 @@ pub struct Upload<R> {
     pub idempotency_key: Option<String>,
 }
 
+/// What became of an accepted file.
+pub struct Accepted {
+    /// Its submission.
+    pub submission: Submission,
+    /// Whether the team had sent the same before: then nothing was queued and no quota used.
+    pub is_repeated: bool,
+}
+
+impl Accepted {
+    fn new(submission: Submission) -> Accepted {
+        Accepted { submission, is_repeated: false }
+    }
+}
+
+/// What a team is told that sends a file again.
+pub fn repeated(submission: &Submission) -> Warning {
+    let detail = format!(
+        "these are the answers of `{}`, sent before for the same model: nothing was queued and no quota used; what stands \
+         there of the model is changed with PATCH",
+        submission.id
+    );
+    Warning { code: WarningCode::RepeatedFile, count: 1, detail }
+}
+
 /// How much of a split a file answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct DryCoverage {
@@ -100,26 +125,36 @@ pub async fn dry_run<R>(
 where
     R: Read + Send + 'static,
 {
-    let ReadFile { release, predictions } = read(evaluation, &upload.metadata, upload.file).await?;
+    let Upload { team_id, metadata, file, .. } = upload;
+    let ReadFile { release, predictions } = read(evaluation, &metadata, file).await?;
     let now_ms = evaluation.clock.now_ms();
-    let (settings, split) = (evaluation.quota, upload.metadata.split);
-    let left: Result<Quota, StoreError> = evaluation
+    let settings = evaluation.quota;
+    let release_id = release.release.id.clone();
+    let content_sha256 = hash(&serde_json::to_vec(&predictions.answers).map_err(std::io::Error::from)?);
+    let found: Result<(Quota, Option<Submission>), StoreError> = evaluation
         .store
-        .read(move |connection| quota(connection, &settings, &upload.team_id, split, now_ms))
+        .read(move |connection| {
+            let left = quota(connection, &settings, &team_id, metadata.split, now_ms)?;
+            Ok((left, find_repeated(connection, &team_id, &release_id, &content_sha256, &metadata)?))
+        })
         .await;
+    let (quota, before) = found?;
     let coverage = DryCoverage { questions: predictions.answers.len(), answered: predictions.answered };
     let judging = match with_estimate {
         true => estimate(evaluation, release, predictions.answers).await?,
         false => None,
     };
-    Ok(DryRun { coverage, warnings: predictions.warnings, quota: left?, judging })
+    let mut warnings = predictions.warnings;
+    warnings.extend(before.as_ref().map(repeated));
+    Ok(DryRun { coverage, warnings, quota, judging })
 }
 
-/// Accepts a file: from here on its submission is never lost.
+/// Accepts a file: from here on its submission is never lost. A file that the team has sent before is the submission that
+/// it made then.
 ///
 /// # Errors
 /// When the file, its metadata, its quota or its idempotency key refuse it.
-pub async fn submit<R>(evaluation: &Evaluation, upload: Upload<R>) -> Result<Submission, IntakeError>
+pub async fn submit<R>(evaluation: &Evaluation, upload: Upload<R>) -> Result<Accepted, IntakeError>
 where
     R: Read + Send + 'static,
 {
@@ -135,7 +170,7 @@ where
     if let Some(request) = repeats.clone()
         && let Some(accepted) = evaluation.store.read(move |connection| request.find(connection)).await?
     {
-        return Ok(accepted);
+        return Ok(Accepted::new(accepted));
     }
     let ReadFile { release, predictions } = read(evaluation, &metadata, file).await?;
     let now_ms = evaluation.clock.now_ms();
@@ -144,14 +179,20 @@ where
     let (new, answers) = tokio::task::spawn_blocking(move || pack(&release, predictions, team_id, now_ms))
         .await
         .map_err(StoreError::from)??;
-    let accepted: Result<Submission, IntakeError> = evaluation
+    let accepted: Result<Accepted, IntakeError> = evaluation
         .store
         .write(move |connection| {
             teams::lock_team(connection, &new.team_id)?;
             if let Some(request) = &repeats
                 && let Some(accepted) = request.find(connection)?
             {
-                return Ok(accepted);
+                return Ok(Accepted::new(accepted));
+            }
+            let (release_id, sha256) = (&new.release_id, &new.content_sha256);
+            let before = find_repeated(connection, &new.team_id, release_id, sha256, &metadata)?;
+            if let Some(submission) = before {
+                note_request(connection, repeats.as_ref(), &submission.id, now_ms)?;
+                return Ok(Accepted { submission, is_repeated: true });
             }
             let left = quota(connection, &settings, &new.team_id, metadata.split, now_ms)?;
             if left.left == 0 {
@@ -161,18 +202,27 @@ where
             leases::insert_lease(connection, &new.id)?;
             let charged = (new.id.as_str(), new.team_id.as_str(), metadata.split);
             charge(connection, charged, "submission accepted", now_ms, now_ms)?;
-            if let Some(request) = &repeats {
-                let owner = (request.team_id.as_str(), request.key.as_str());
-                insert_idempotent(connection, owner, &request.request_sha256, &new.id, now_ms)?;
-            }
-            stored(connection, &new.id)
+            note_request(connection, repeats.as_ref(), &new.id, now_ms)?;
+            stored(connection, &new.id).map(Accepted::new)
         })
         .await;
     let accepted = accepted?;
-    if !accepted.state.is_final() {
-        deliver(evaluation, Line::of(split), &accepted.id).await;
+    let Accepted { submission, is_repeated } = &accepted;
+    if !is_repeated && !submission.state.is_final() {
+        deliver(evaluation, Line::of(split), &submission.id).await;
     }
     Ok(accepted)
+}
+
+/// Notes under which idempotency key a submission was made, if under one.
+fn note_request(
+    connection: &mut DbConnection,
+    request: Option<&Repeatable>,
+    submission_id: &str,
+    now_ms: i64,
+) -> Result<(), StoreError> {
+    let Some(Repeatable { team_id, key, request_sha256 }) = request else { return Ok(()) };
+    insert_idempotent(connection, (team_id, key), request_sha256, submission_id, now_ms)
 }
 
 /// Pushes a submission to the queue. What cannot be pushed now the reconciler pushes later.
@@ -211,7 +261,8 @@ async fn read<R>(evaluation: &Evaluation, metadata: &Metadata, file: R) -> Resul
 where
     R: Read + Send + 'static,
 {
-    let faults = metadata.faults();
+    let mut faults = metadata.faults();
+    faults.extend(metadata.anonymity_fault(evaluation.clock.now_ms()));
     if !faults.is_empty() {
         return Err(IntakeError::Metadata(faults));
     }
@@ -245,13 +296,18 @@ fn pack(
         id: uuid::Uuid::now_v7().to_string(),
         team_id,
         release_id: release.release.id.clone(),
-        content_sha256: hex::encode(Sha256::digest(&json)),
+        content_sha256: hash(&json),
         questions: i32::try_from(predictions.answers.len()).unwrap_or(i32::MAX),
         answered: i32::try_from(predictions.answered).unwrap_or(i32::MAX),
         warnings: predictions.warnings,
         created_at_ms: now_ms,
     };
     Ok((new, answers))
+}
+
+/// The hash by which answers are known again.
+fn hash(answers: &[u8]) -> String {
+    hex::encode(Sha256::digest(answers))
 }
 
 /// The answers of a submission as [`submit`] stored them.

@@ -4,11 +4,14 @@ use serde::Deserialize;
 
 use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
-use crate::domain::submission::{MetadataFault, SubmissionState, Visibility, link_faults, reason_fault};
+use crate::domain::submission::{
+    Metadata, MetadataFault, SubmissionState, Visibility, link_faults, reason_fault,
+};
 use crate::store::configurations::find_current_configuration;
 use crate::store::submissions::{self, Progress, Submission};
 use crate::store::{
-    DbConnection, StoreError, bump_board_revision, failures, insert_audit, leases, rejudgings, scores,
+    DbConnection, StoreError, bump_board_revision, failures, insert_audit, leases, publication, rejudgings,
+    scores,
 };
 
 use super::Evaluation;
@@ -53,6 +56,15 @@ pub struct SubmissionChange {
     pub code_url: Option<String>,
     /// Who may see the scored submission.
     pub visibility: Option<Visibility>,
+    /// The UTC day, as 2027-03-01, from which an anonymous entry shows the team's name; null for never.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    pub anonymous_until: Option<Option<String>>,
+}
+
+/// Tells a field that is null from one that is left out.
+fn given<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(value).map(Some)
 }
 
 /// The submission `id` if it is the team's.
@@ -83,7 +95,7 @@ pub async fn update_submission(
     if !faults.is_empty() {
         return Err(LifecycleError::Faults(faults));
     }
-    let (owner, id) = (team_id.to_owned(), id.to_owned());
+    let (owner, id, now_ms) = (team_id.to_owned(), id.to_owned(), evaluation.clock.now_ms());
     evaluation
         .store
         .write(move |connection| {
@@ -95,16 +107,37 @@ pub async fn update_submission(
             metadata.description = change.description.or(metadata.description.take());
             metadata.paper_url = change.paper_url.or(metadata.paper_url.take());
             metadata.code_url = change.code_url.or(metadata.code_url.take());
-            metadata.visibility = change.visibility.unwrap_or(metadata.visibility);
+            change_anonymity(metadata, change.visibility, change.anonymous_until, now_ms)?;
             if submission.state == SubmissionState::Scored && metadata.visibility == Visibility::Private {
                 // Whoever rejudges it stops: nobody is to see what comes of it.
                 leases::revoke_lease(connection, &id)?;
             }
-            submissions::update_description(connection, &id, metadata)?;
+            publication::update_description(connection, &id, metadata)?;
             bump_board_revision(connection)?;
             Ok(submission)
         })
         .await
+}
+
+/// Changes who sees an entry and until when it hides its name. A public one has nothing to hide any more.
+fn change_anonymity(
+    metadata: &mut Metadata,
+    visibility: Option<Visibility>,
+    until: Option<Option<String>>,
+    now_ms: i64,
+) -> Result<(), LifecycleError> {
+    if visibility.is_none() && until.is_none() {
+        return Ok(());
+    }
+    metadata.visibility = visibility.unwrap_or(metadata.visibility);
+    metadata.anonymous_until = match until {
+        Some(until) => until,
+        None => metadata.anonymous_until.take().filter(|_| metadata.visibility != Visibility::Public),
+    };
+    match metadata.anonymity_fault(now_ms) {
+        Some(fault) => Err(LifecycleError::Faults(vec![fault])),
+        None => Ok(()),
+    }
 }
 
 /// Stops a submission that is not final yet. The charge is given back while none of its scores could be read.
@@ -248,7 +281,7 @@ pub async fn withdraw_submission(
             }
             // Whoever rejudges it stops.
             leases::revoke_lease(connection, &id)?;
-            submissions::withdraw_submission(connection, &id, &reason)?;
+            publication::withdraw_submission(connection, &id, &reason)?;
             bump_board_revision(connection)?;
             let subject = (actor.as_str(), "withdraw_submission", id.as_str());
             insert_audit(connection, now_ms, subject, None, Some(&reason))?;
@@ -270,7 +303,7 @@ fn reopen_failed(connection: &mut DbConnection, id: &str, configuration_id: &str
     scores::save_outcomes(connection, id, configuration_id, &outcomes)
 }
 
-fn owned(
+pub(super) fn owned(
     connection: &mut DbConnection,
     team_id: Option<&str>,
     id: &str,

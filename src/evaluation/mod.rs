@@ -2,6 +2,8 @@
 //! A client grades with [`grading`] too, and has none of the others.
 
 #[cfg(feature = "server")]
+pub mod anonymity;
+#[cfg(feature = "server")]
 mod batch;
 #[cfg(feature = "server")]
 pub mod board_query;

@@ -109,7 +109,8 @@ pub struct Row {
     pub reported: bool,
     /// True for baselines that never see a video.
     pub blind: bool,
-    /// The team's scored submissions to this split up to then.
+    /// The team's scored submissions to this split up to then; null for an anonymous entry, whose team the number would
+    /// tell.
     pub attempts: Option<usize>,
     /// When it was submitted.
     pub submitted_at: Option<String>,
@@ -215,10 +216,16 @@ pub(super) fn shown_rows(standing: Vec<StandingRow>, query: &BoardQuery) -> Vec<
         .into_iter()
         .rev()
         .filter(|row| query.group.is_none_or(|group| group == group_of(row)))
-        .filter(|row| query.all || seen.insert((row.team_id.clone(), row.model_name.clone())))
+        .filter(|row| query.all || seen.insert(line_of(row)))
         .collect();
     rows.reverse();
     rows
+}
+
+/// What an entry is the newest of: a team's model, with or without the name. Were they one line, a named entry that
+/// disappears when a nameless one comes would tell whose that is.
+fn line_of(row: &StandingRow) -> (String, String, bool) {
+    (row.team_id.clone(), row.model_name.clone(), row.visibility == Visibility::Public)
 }
 
 fn group_of(row: &StandingRow) -> Group {
@@ -237,13 +244,14 @@ fn attempts(times: Vec<(String, String)>) -> HashMap<String, usize> {
 }
 
 fn shown(row: StandingRow, attempts: &HashMap<String, usize>) -> Row {
+    let is_named = row.visibility == Visibility::Public;
     Row {
         rank: None,
         rank_range: None,
-        attempts: attempts.get(&row.submission_id).copied(),
+        attempts: attempts.get(&row.submission_id).copied().filter(|_| is_named),
         group: group_of(&row),
         entry: Some(row.submission_id),
-        team: (row.visibility == Visibility::Public).then_some(row.team),
+        team: is_named.then_some(row.team),
         model_name: row.model_name,
         backbone: row.backbone,
         scores: score_cells(&row.scores),

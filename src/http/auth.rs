@@ -1,9 +1,9 @@
-//! Who may ask: the roles as extractors, the exchange of a key for a token, and `me`.
+//! Who may ask: the roles as extractors with the scope that a key needs, the exchange of a key for a token, and `me`.
 
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
-use actix_web::http::StatusCode;
+use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse, get, post, web};
 use serde::{Deserialize, Serialize};
 
@@ -11,16 +11,17 @@ use super::door::Identity;
 use super::error::{Answer, Problem};
 use super::{Shared, State};
 use crate::accounts::{Principal, Unauthenticated, authenticate};
+use crate::domain::key::Scope;
 use crate::domain::question::Split;
 use crate::domain::team::Role;
 use crate::evaluation::quota::{Quota, quota};
 use crate::store::StoreError;
 use crate::tokens::TOKEN_TTL_S;
 
-/// A request that a team makes; maintainers are teams too.
+/// A request that a team makes, with a key of [`team_scope`]; maintainers are teams too.
 pub struct TeamOnly(pub Principal);
 
-/// A request that a maintainer makes.
+/// A request that a maintainer makes, with a key of scope `admin`.
 pub struct MaintainerOnly(pub Principal);
 
 impl FromRequest for TeamOnly {
@@ -28,7 +29,8 @@ impl FromRequest for TeamOnly {
     type Future = Ready<Result<Self, Problem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(principal(request).map(TeamOnly))
+        let asked = principal(request);
+        ready(asked.and_then(|principal| scoped(principal, team_scope(request.method()))).map(TeamOnly))
     }
 }
 
@@ -39,11 +41,26 @@ impl FromRequest for MaintainerOnly {
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         ready(principal(request).and_then(|principal| {
             if principal.is_maintainer() {
-                return Ok(MaintainerOnly(principal));
+                return scoped(principal, Scope::Admin).map(MaintainerOnly);
             }
             Err(Problem::new(StatusCode::FORBIDDEN, "maintainers_only", "only a maintainer may do this"))
         }))
     }
+}
+
+/// The scope that a team's request needs: reading changes nothing.
+pub(super) fn team_scope(method: &Method) -> Scope {
+    if method == Method::GET { Scope::Read } else { Scope::Submit }
+}
+
+fn scoped(principal: Principal, needed: Scope) -> Result<Principal, Problem> {
+    if needed <= principal.scope { Ok(principal) } else { Err(wrong_scope(needed, principal.scope)) }
+}
+
+/// 403 for a key that is known but not meant for this: another key of the same team would do.
+pub(super) fn wrong_scope(needed: Scope, held: Scope) -> Problem {
+    let detail = format!("this needs a key of scope `{needed}`; yours has `{held}`");
+    Problem::new(StatusCode::FORBIDDEN, "wrong_scope", detail)
 }
 
 fn principal(request: &HttpRequest) -> Result<Principal, Problem> {
@@ -103,6 +120,8 @@ pub struct Me {
     name: String,
     /// What the team may do.
     role: Role,
+    /// What the key may be used for that asks.
+    scope: Scope,
     /// What the team may still submit, by split.
     quota: Vec<Quota>,
 }
@@ -119,11 +138,11 @@ pub struct Me {
 #[get("/api/v1/me")]
 pub async fn find_me(state: Shared, TeamOnly(principal): TeamOnly) -> Answer<web::Json<Me>> {
     let quota = quotas(&state, principal.team.id.clone()).await?;
-    let team = principal.team;
-    Ok(web::Json(Me { team: team.slug, name: team.name, role: team.role, quota }))
+    let Principal { team, scope, .. } = principal;
+    Ok(web::Json(Me { team: team.slug, name: team.name, role: team.role, scope, quota }))
 }
 
-async fn quotas(state: &State, team_id: String) -> Result<Vec<Quota>, StoreError> {
+pub(super) async fn quotas(state: &State, team_id: String) -> Result<Vec<Quota>, StoreError> {
     let (settings, now_ms) = (state.evaluation.quota, state.evaluation.clock.now_ms());
     state
         .evaluation

@@ -44,7 +44,7 @@ pub struct Entry {
     parameters_b: Option<f64>,
     /// The model's group.
     group: Group,
-    /// What the team says about the run.
+    /// What the team says about the run; null for an anonymous entry.
     description: Option<String>,
     /// The paper's address; null for an anonymous entry.
     paper_url: Option<String>,
@@ -119,10 +119,22 @@ fn load_entry(connection: &mut DbConnection, id: &str) -> Result<Option<Result<E
     if let Some(reason) = submission.withdrawn_reason {
         return Ok(Some(Err(reason)));
     }
-    entry(connection, submission).map(|entry| Some(Ok(entry)))
+    let is_named = submission.metadata.visibility == Visibility::Public;
+    entry(connection, submission, is_named).map(|entry| Some(Ok(entry)))
 }
 
-fn entry(connection: &mut DbConnection, submission: Submission) -> Result<Entry, StoreError> {
+/// A submission as an entry without a name, or why it was withdrawn.
+pub(super) fn nameless_entry(
+    connection: &mut DbConnection,
+    submission: Submission,
+) -> Result<Result<Entry, String>, StoreError> {
+    match submission.withdrawn_reason {
+        Some(reason) => Ok(Err(reason)),
+        None => entry(connection, submission, false).map(Ok),
+    }
+}
+
+fn entry(connection: &mut DbConnection, submission: Submission, is_named: bool) -> Result<Entry, StoreError> {
     let release = load_release(connection, &submission.release_id)?;
     let judge = judge_head(connection, submission.configuration_id.as_deref())?;
     let current_judge = find_current_configuration(connection)?.map(|row| row.id);
@@ -133,12 +145,11 @@ fn entry(connection: &mut DbConnection, submission: Submission) -> Result<Entry,
         ),
         None => (Vec::new(), Vec::new()),
     };
-    let named = submission.metadata.visibility == Visibility::Public;
     let metadata = submission.metadata.clone();
     Ok(Entry {
         coverage: Coverage::of(&submission),
         id: submission.id,
-        team: named.then_some(submission.team),
+        team: is_named.then_some(submission.team),
         split: metadata.split,
         release: release.name,
         release_sha256: release.content_sha256,
@@ -148,9 +159,9 @@ fn entry(connection: &mut DbConnection, submission: Submission) -> Result<Entry,
         backbone: metadata.backbone,
         access: metadata.access,
         parameters_b: metadata.parameters_b,
-        description: metadata.description.filter(|_| named),
-        paper_url: metadata.paper_url.filter(|_| named),
-        code_url: metadata.code_url.filter(|_| named),
+        description: metadata.description.filter(|_| is_named),
+        paper_url: metadata.paper_url.filter(|_| is_named),
+        code_url: metadata.code_url.filter(|_| is_named),
         scores: score_cells(&scores),
         judge,
         decided_by_hand: decisions.into_iter().map(DecidedAnswer::from).collect(),

@@ -15,6 +15,9 @@ use crate::evaluation::intake::IntakeError;
 use crate::evaluation::lifecycle::LifecycleError;
 use crate::store::StoreError;
 
+/// Bytes of a JSON body: twice what the longest description takes.
+const MAX_JSON_BYTES: usize = 100_000;
+
 /// An error as the outside sees it.
 #[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
 pub struct Problem {
@@ -100,7 +103,7 @@ impl Problem {
         Problem::new(StatusCode::BAD_REQUEST, "invalid_parameter", detail)
     }
 
-    fn with_errors<T: Serialize>(mut self, faults: &[T], total: u64) -> Problem {
+    pub(super) fn with_errors<T: Serialize>(mut self, faults: &[T], total: u64) -> Problem {
         let errors = faults.iter().filter_map(|fault| serde_json::to_value(fault).ok()).collect();
         self.faults = Some(Box::new(Faults { errors, total }));
         self
@@ -332,7 +335,7 @@ pub fn extractor_errors(config: &mut web::ServiceConfig) {
         Problem::not_found(format!("the address names no object that could be here: {error}")).into()
     };
     config
-        .app_data(web::JsonConfig::default().error_handler(json))
+        .app_data(web::JsonConfig::default().limit(MAX_JSON_BYTES).error_handler(json))
         .app_data(web::QueryConfig::default().error_handler(query))
         .app_data(web::PathConfig::default().error_handler(path));
 }

@@ -4,6 +4,8 @@
 mod admin;
 mod admin_decisions;
 mod admin_flags;
+mod admin_signups;
+mod admin_teams;
 mod admin_usage;
 mod answers;
 mod auth;
@@ -16,11 +18,15 @@ mod error;
 mod events;
 mod frames;
 mod health;
+mod keys;
 mod leaderboard;
 mod openapi;
 mod page;
 mod questions;
 mod range;
+mod quota;
+mod review;
+mod signup;
 mod submission_view;
 mod submissions;
 mod upload;
@@ -28,12 +34,13 @@ mod video_file;
 mod videos;
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use actix_web::web;
 use tokio::sync::watch;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+use crate::config::SignupMode;
 use crate::evaluation::Evaluation;
 use crate::evaluation::boards::Boards;
 use crate::evaluation::following::Following;
@@ -68,6 +75,19 @@ pub struct State {
     pub following: Arc<Following>,
     /// Turns true when the process stops.
     pub stopping: watch::Receiver<bool>,
+    /// Who may sign up.
+    pub signup: SignupMode,
+    /// Whether a new team's key is sent by e-mail.
+    pub mails: bool,
+    /// What absolute links begin with; known once the server listens.
+    pub public_url: OnceLock<String>,
+}
+
+impl State {
+    /// An absolute link to a path of this server.
+    fn link(&self, path: &str) -> String {
+        format!("{}{path}", self.public_url.get().map_or("", String::as_str))
+    }
 }
 
 /// The state as handlers get it.
@@ -84,6 +104,15 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(entries::find_entry)
         .service(auth::create_token)
         .service(auth::find_me)
+        .service(keys::list_keys)
+        .service(keys::create_key)
+        .service(keys::revoke_key)
+        .service(keys::rotate_key)
+        .service(quota::list_quotas)
+        .service(quota::list_quota_entries)
+        .service(signup::create_signup)
+        .service(signup::find_signup)
+        .service(signup::create_signup_key)
         .service(questions::list_questions)
         .service(videos::find_video)
         .service(video_file::find_video_file)
@@ -95,6 +124,9 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(submissions::update_submission)
         .service(submissions::cancel_submission)
         .service(submissions::withdraw_submission)
+        .service(review::create_reviewers_link)
+        .service(review::revoke_reviewers_link)
+        .service(review::find_reviewed_entry)
         .service(answers::list_answers)
         .service(events::list_events)
         .service(admin::list_submissions)
@@ -104,6 +136,12 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(admin_decisions::create_decision)
         .service(admin_flags::list_flags)
         .service(admin_usage::find_judge_usage)
+        .service(admin_signups::list_signups)
+        .service(admin_signups::approve_signup)
+        .service(admin_signups::reject_signup)
+        .service(admin_teams::list_teams)
+        .service(admin_teams::disable_team)
+        .service(admin_teams::create_grant)
         .service(configurations::list_judge_configurations)
         .service(openapi::find_document);
 }

@@ -8,10 +8,15 @@ use actix_web::{App, HttpResponse, get};
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
 use utoipa::openapi::path::{Operation, PathItem};
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa_actix_web::AppExt as _;
 
+use super::auth::team_scope;
+use crate::domain::key::Scope;
 use crate::telemetry::Metrics;
+
+/// What the routes of the maintainers begin with.
+const ADMIN: &str = "/api/v1/admin/";
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -23,7 +28,7 @@ use crate::telemetry::Metrics;
     ),
     tags(
         (name = "board", description = "The public leaderboard"),
-        (name = "teams", description = "Who asks"),
+        (name = "teams", description = "Who asks, with which keys and how often; and signing up"),
         (name = "questions", description = "What is asked"),
         (name = "submissions", description = "A team's prediction files"),
         (name = "administration", description = "For maintainers"),
@@ -43,7 +48,29 @@ pub fn document() -> OpenApi {
     if let Some(components) = &mut document.components {
         components.add_security_scheme("bearer", SecurityScheme::Http(bearer));
     }
+    state_scopes(&mut document);
     document
+}
+
+/// States with each operation that needs a key the scope that it needs.
+fn state_scopes(document: &mut OpenApi) {
+    for (route, item) in &mut document.paths.paths {
+        let methods = [
+            (Method::GET, &mut item.get),
+            (Method::POST, &mut item.post),
+            (Method::PATCH, &mut item.patch),
+            (Method::DELETE, &mut item.delete),
+        ];
+        for (method, operation) in methods {
+            let scope = match route.starts_with(ADMIN) {
+                true => Scope::Admin,
+                false => team_scope(&method),
+            };
+            if let Some(security) = operation.as_mut().and_then(|operation| operation.security.as_mut()) {
+                *security = vec![SecurityRequirement::new("bearer", [scope.as_str()])];
+            }
+        }
+    }
 }
 
 /// The OpenAPI document

@@ -84,6 +84,8 @@ pub struct SubmissionView {
     code_url: Option<String>,
     /// Who may see it once it is scored.
     visibility: Visibility,
+    /// The UTC day from which an anonymous entry shows the team's name; null for never.
+    anonymous_until: Option<String>,
     /// Where it stands.
     state: SubmissionState,
     /// Why judging waits, if it does.
@@ -151,6 +153,7 @@ pub(super) fn view(
         paper_url: submission.metadata.paper_url,
         code_url: submission.metadata.code_url,
         visibility: submission.metadata.visibility,
+        anonymous_until: submission.metadata.anonymous_until,
         state: submission.state,
         paused_for: submission.paused_for,
         progress,
@@ -163,6 +166,14 @@ pub(super) fn view(
         created_at: instant::rfc3339(submission.created_at_ms),
         finished_at: submission.finished_at_ms.map(instant::rfc3339),
     })
+}
+
+impl SubmissionView {
+    /// The same with one more warning.
+    pub(super) fn warned(mut self, warning: Warning) -> SubmissionView {
+        self.warnings.push(warning);
+        self
+    }
 }
 
 pub(super) async fn viewed(state: &State, submission: Submission) -> Result<SubmissionView, StoreError> {

@@ -14,7 +14,7 @@ use super::submission_view::{SubmissionView, submissions_page, viewed};
 use super::upload::read_upload;
 use crate::domain::submission::Metadata;
 use crate::domain::team::Role;
-use crate::evaluation::intake::{self, DryRun};
+use crate::evaluation::intake::{self, Accepted, DryRun};
 use crate::evaluation::lifecycle::{self, SubmissionChange};
 
 /// Whether a submission is only tried.
@@ -43,7 +43,8 @@ pub struct SubmissionForm {
 
 /// Submits a prediction file
 ///
-/// The file is validated whole: it is accepted with 202 and graded, or refused with every fault listed.
+/// The file is validated whole: it is accepted with 202 and graded, or refused with every fault listed. The same answers of
+/// the same model again are free: 200 with the submission that they made before and the warning `repeated_file`.
 #[utoipa::path(
     tag = "submissions",
     security(("bearer" = [])),
@@ -53,7 +54,7 @@ pub struct SubmissionForm {
     ),
     request_body(content = SubmissionForm, content_type = "multipart/form-data"),
     responses(
-        (status = 200, description = "What a dry run found", body = DryRun),
+        (status = 200, description = "What a dry run found; or the submission that the same file made before", body = DryRun),
         (status = 202, description = "Accepted; `Location` is the submission", body = SubmissionView),
         (status = 400, description = "The form is malformed", body = Problem, content_type = "application/problem+json"),
         (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
@@ -77,10 +78,14 @@ pub async fn create_submission(
     if query.dry_run == Some(true) {
         return Ok(HttpResponse::Ok().json(intake::dry_run(evaluation, upload, is_maintainer).await?));
     }
-    let submission = intake::submit(evaluation, upload).await?;
-    let location = format!("/api/v1/submissions/{}", submission.id);
+    let Accepted { submission, is_repeated } = intake::submit(evaluation, upload).await?;
+    let location = (header::LOCATION, format!("/api/v1/submissions/{}", submission.id));
+    let repeated = is_repeated.then(|| intake::repeated(&submission));
     let view = viewed(&state, submission).await?;
-    Ok(HttpResponse::Accepted().insert_header((header::LOCATION, location)).json(view))
+    Ok(match repeated {
+        Some(warning) => HttpResponse::Ok().insert_header(location).json(view.warned(warning)),
+        None => HttpResponse::Accepted().insert_header(location).json(view),
+    })
 }
 
 /// Lists the team's submissions, newest first

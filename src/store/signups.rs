@@ -155,12 +155,16 @@ pub fn load_signups(
     rows.into_iter().map(signup).collect()
 }
 
-/// How many sign-ups came from an address since an instant.
-pub fn count_from_address(connection: &mut DbConnection, address_sha256: &str, since_ms: i64) -> Result<i64> {
+/// When the sign-ups came that an address made since an instant, oldest first.
+pub fn load_times_from(
+    connection: &mut DbConnection,
+    address_sha256: &str,
+    since_ms: i64,
+) -> Result<Vec<i64>> {
     let from = signups::table
         .filter(signups::address_sha256.eq(address_sha256))
         .filter(signups::created_at_ms.gt(since_ms));
-    Ok(from.select(count_star()).first(connection)?)
+    Ok(from.order(signups::created_at_ms).select(signups::created_at_ms).load(connection)?)
 }
 
 /// How many sign-ups wait for a maintainer.

@@ -91,7 +91,7 @@ pub struct NewSubmission {
 }
 
 type Head = (String, String, String, String, String, String, String, Option<String>, String, Option<f64>);
-type Links = (Option<String>, Option<String>, Option<String>, String);
+type Links = (Option<String>, Option<String>, Option<String>, String, Option<String>);
 type State = (String, Option<String>, String, Option<String>, Option<String>, i64, Option<i64>);
 type Counts = (i32, i32, i32, i32, i32, i32, i32, i32);
 type Row = (Head, Links, State, Counts);
@@ -117,6 +117,7 @@ macro_rules! columns {
                 submissions::paper_url,
                 submissions::code_url,
                 submissions::visibility,
+                submissions::anonymous_until,
             ),
             (
                 submissions::state,
@@ -143,7 +144,7 @@ macro_rules! columns {
 
 fn submission((head, links, state, counts): Row) -> Result<Submission> {
     let (id, team_id, team, release_id, release, split, model_name, backbone, access, parameters_b) = head;
-    let (description, paper_url, code_url, visibility) = links;
+    let (description, paper_url, code_url, visibility, anonymous_until) = links;
     let (state, paused_for, warnings, configuration_id, withdrawn_reason, created_at_ms, finished_at_ms) =
         state;
     let (questions, answered, unparsed, graded, to_judge, judged, reused, failed) = counts;
@@ -166,6 +167,7 @@ fn submission((head, links, state, counts): Row) -> Result<Submission> {
             paper_url,
             code_url,
             visibility: stored("visibility", &visibility, Visibility::parse)?,
+            anonymous_until,
         },
         state: stored("state", &state, SubmissionState::parse)?,
         paused_for,
@@ -214,6 +216,7 @@ pub fn insert_submission(
         submissions::paper_url.eq(&metadata.paper_url),
         submissions::code_url.eq(&metadata.code_url),
         submissions::visibility.eq(metadata.visibility.as_str()),
+        submissions::anonymous_until.eq(&metadata.anonymous_until),
         submissions::state.eq(SubmissionState::Queued.as_str()),
         submissions::not_before_ms.eq(0),
         submissions::created_at_ms.eq(new.created_at_ms),
@@ -365,27 +368,6 @@ pub fn update_pause(
             submissions::paused_for.eq(paused_for.map(PausedFor::as_str)),
             submissions::not_before_ms.eq(not_before_ms),
         ))
-        .execute(connection)?;
-    Ok(())
-}
-
-/// Replaces what a team may change about its submission.
-pub fn update_description(connection: &mut DbConnection, id: &str, metadata: &Metadata) -> Result<()> {
-    diesel::update(submissions::table.find(id))
-        .set((
-            submissions::description.eq(&metadata.description),
-            submissions::paper_url.eq(&metadata.paper_url),
-            submissions::code_url.eq(&metadata.code_url),
-            submissions::visibility.eq(metadata.visibility.as_str()),
-        ))
-        .execute(connection)?;
-    Ok(())
-}
-
-/// Takes a submission off every board for good.
-pub fn withdraw_submission(connection: &mut DbConnection, id: &str, reason: &str) -> Result<()> {
-    diesel::update(submissions::table.find(id))
-        .set(submissions::withdrawn_reason.eq(reason))
         .execute(connection)?;
     Ok(())
 }

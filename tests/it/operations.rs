@@ -4,6 +4,8 @@ use reqwest::multipart::{Form, Part};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
+use secchi::domain::key::Scope;
+
 use crate::support::sample;
 
 /// The first video of the sample's val split.
@@ -37,9 +39,18 @@ pub fn operations() -> Vec<Operation> {
 }
 
 impl Operation {
-    /// The address for one object; `val` where the route asks for a split, a video of it where it asks for one.
+    /// The address for one object, whatever names it; `val` where the route asks for a split, a video of it where it asks
+    /// for one.
     pub fn path(&self, id: &str) -> String {
-        self.route.replace("{id}", id).replace("{split}", "val").replace("{key}", VIDEO)
+        let names = ["{id}", "{slug}", "{claim}", "{token}"];
+        let path = names.iter().fold(self.route.clone(), |path, name| path.replace(name, id));
+        path.replace("{split}", "val").replace("{key}", VIDEO)
+    }
+
+    /// The scope of a key that the document asks for; none where no key is needed.
+    pub fn scope(&self) -> Option<Scope> {
+        let named = &self.described.get("security")?[0]["bearer"][0];
+        Some(Scope::parse(named.as_str().unwrap()).unwrap())
     }
 
     /// Whether the route names an object.
@@ -70,9 +81,18 @@ impl Operation {
                 request.json(&json!({ "reason": "a wrong checkpoint" }))
             }
             "create_decision" => request.json(&val_decision()),
+            "create_key" => request.json(&json!({ "name": "cluster", "scope": "read" })),
+            "create_signup" => request.json(&application("new-lab")),
+            "reject_signup" => request.json(&json!({ "reason": "nobody knows them" })),
+            "create_grant" => request.json(&json!({ "split": "val", "amount": 1, "reason": "a lost day" })),
             _ => request,
         }
     }
+}
+
+/// What somebody says who signs up.
+pub fn application(slug: &str) -> Value {
+    json!({ "slug": slug, "name": format!("The {slug}"), "email": format!("{slug}@{slug}.example.org") })
 }
 
 /// A decision on the answer to the first caption question of the sample's val.

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
+use secchi::accounts::approval;
+use secchi::domain::instant::DAY_MS;
+use secchi::domain::key::Scope;
 use secchi::domain::question::Split;
 use secchi::judge::{Failure, ItemReason, ScriptedJudge};
 
 use crate::credentials::assert_unauthenticated;
-use crate::operations::{Operation, form, operations, val_answers, val_metadata};
+use crate::operations::{Operation, application, form, operations, val_answers, val_metadata};
 use crate::support::{Options, Secchi, TestTeam};
 
 /// Who may ask for an operation.
@@ -32,10 +35,24 @@ enum On {
     Queued,
     Scored,
     Incomplete,
+    /// A submission with a link for reviewers, by its token.
+    Reviewed,
+    Key,
+    Team,
+    Signup,
+    /// A sign-up by its claim.
+    Claim,
+    ApprovedClaim,
+}
+
+impl On {
+    fn is_submission(self) -> bool {
+        matches!(self, On::Queued | On::Scored | On::Incomplete)
+    }
 }
 
 /// Who may ask for what, on which object, and the status of what is granted. A new operation needs a row.
-const TABLE: [(&str, Who, On, u16); 26] = [
+const TABLE: &[(&str, Who, On, u16)] = &[
     ("check_health", Who::All, On::Nothing, 200),
     ("check_readiness", Who::All, On::Nothing, 200),
     ("find_document", Who::All, On::Nothing, 200),
@@ -44,6 +61,15 @@ const TABLE: [(&str, Who, On, u16); 26] = [
     ("find_entry", Who::All, On::Scored, 200),
     ("create_token", Who::All, On::Nothing, 200),
     ("find_me", Who::Team, On::Nothing, 200),
+    ("list_keys", Who::Team, On::Nothing, 200),
+    ("create_key", Who::Team, On::Nothing, 201),
+    ("revoke_key", Who::Owner, On::Key, 200),
+    ("rotate_key", Who::Owner, On::Key, 201),
+    ("list_quotas", Who::Team, On::Nothing, 200),
+    ("list_quota_entries", Who::Team, On::Nothing, 200),
+    ("create_signup", Who::All, On::Nothing, 202),
+    ("find_signup", Who::All, On::Claim, 200),
+    ("create_signup_key", Who::All, On::ApprovedClaim, 201),
     ("list_questions", Who::Team, On::Nothing, 200),
     ("find_video", Who::Team, On::Nothing, 200),
     ("create_submission", Who::Team, On::Nothing, 202),
@@ -53,6 +79,9 @@ const TABLE: [(&str, Who, On, u16); 26] = [
     ("update_submission", Who::Owner, On::Queued, 200),
     ("cancel_submission", Who::Owner, On::Queued, 200),
     ("withdraw_submission", Who::Owner, On::Scored, 200),
+    ("create_reviewers_link", Who::Owner, On::Scored, 201),
+    ("revoke_reviewers_link", Who::Owner, On::Scored, 204),
+    ("find_reviewed_entry", Who::All, On::Reviewed, 200),
     ("list_answers", Who::Owner, On::Scored, 200),
     ("list_all_submissions", Who::Maintainer, On::Nothing, 200),
     ("list_flags", Who::Maintainer, On::Nothing, 200),
@@ -61,6 +90,12 @@ const TABLE: [(&str, Who, On, u16); 26] = [
     ("create_decision", Who::Maintainer, On::Incomplete, 200),
     ("retry_submission", Who::Maintainer, On::Incomplete, 202),
     ("withdraw_any_submission", Who::Maintainer, On::Scored, 200),
+    ("list_signups", Who::Maintainer, On::Nothing, 200),
+    ("approve_signup", Who::Maintainer, On::Signup, 200),
+    ("reject_signup", Who::Maintainer, On::Signup, 200),
+    ("list_teams", Who::Maintainer, On::Nothing, 200),
+    ("disable_team", Who::Maintainer, On::Team, 200),
+    ("create_grant", Who::Maintainer, On::Team, 201),
     ("list_judge_configurations", Who::Maintainer, On::Nothing, 200),
 ];
 
@@ -87,7 +122,10 @@ fn judge() -> ScriptedJudge {
 
 async fn accepted(secchi: &Secchi, team: &TestTeam, text: &str) -> String {
     let request = secchi.request(Method::POST, "/api/v1/submissions", Some(&team.key));
-    let response = request.multipart(form(&val_metadata(), val_answers(text))).send().await.unwrap();
+    let mut metadata = val_metadata();
+    // The same file of the same model again would be the same submission.
+    metadata["model_name"] = uuid::Uuid::now_v7().to_string().into();
+    let response = request.multipart(form(&metadata, val_answers(text))).send().await.unwrap();
     assert_eq!(response.status(), 202);
     response.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned()
 }
@@ -101,6 +139,18 @@ async fn object(secchi: &Secchi, team: &TestTeam, on: On) -> String {
     let (text, state) = match on {
         On::Nothing => return String::new(),
         On::Queued => return accepted(secchi, team, "A ray glides past.").await,
+        On::Key => return new_key(secchi, &team.key, Scope::Read).await.0,
+        On::Team => {
+            let slug = uuid::Uuid::now_v7().to_string();
+            return secchi.team(&slug).await.slug;
+        }
+        On::Signup | On::Claim | On::ApprovedClaim => return signed_up(secchi, on).await,
+        On::Reviewed => {
+            let id = Box::pin(object(secchi, team, On::Scored)).await;
+            let path = format!("/api/v1/submissions/{id}/reviewers-link");
+            let response = secchi.request(Method::POST, &path, Some(&team.key)).send().await.unwrap();
+            return body(response).await["token"].as_str().unwrap().to_owned();
+        }
         On::Scored => ("A ray glides past.", "scored"),
         On::Incomplete => ("unjudgeable", "incomplete"),
     };
@@ -108,6 +158,31 @@ async fn object(secchi: &Secchi, team: &TestTeam, on: On) -> String {
     secchi.drain().await;
     assert_eq!(submission(secchi, team, &id).await["state"], state);
     id
+}
+
+/// A further key of a team: its id and the key itself.
+pub async fn new_key(secchi: &Secchi, key: &str, scope: Scope) -> (String, String) {
+    let request = secchi.request(Method::POST, "/api/v1/keys", Some(key));
+    let response = request.json(&json!({ "name": "further", "scope": scope })).send().await.unwrap();
+    assert_eq!(response.status(), 201);
+    let made = body(response).await;
+    (made["id"].as_str().unwrap().to_owned(), made["api_key"].as_str().unwrap().to_owned())
+}
+
+/// A fresh sign-up, by its id or its claim.
+async fn signed_up(secchi: &Secchi, on: On) -> String {
+    // Only so many are taken from one address within a day.
+    secchi.clock.advance_ms(DAY_MS);
+    let application = application(&uuid::Uuid::now_v7().to_string());
+    let request = secchi.request(Method::POST, "/api/v1/signup", None).json(&application);
+    let made = body(request.send().await.unwrap()).await;
+    let id = made["id"].as_str().unwrap();
+    if matches!(on, On::ApprovedClaim) {
+        let store = &secchi.running.evaluation.store;
+        approval::approve_signup(store, "harbour", id, secchi.clock.now_ms()).await.unwrap();
+    }
+    let name = if matches!(on, On::Signup) { id } else { made["claim"].as_str().unwrap() };
+    name.to_owned()
 }
 
 pub async fn body(response: Response) -> Value {
@@ -131,8 +206,8 @@ async fn every_operation_is_open_to_those_whom_the_table_names_and_to_nobody_els
         let row = TABLE.iter().find(|(id, ..)| *id == operation.id);
         let (_, who, on, granted) = row.unwrap_or_else(|| panic!("`{}` has no row", operation.id));
         assert_described(operation, *who);
-        let id = object(&secchi, &owner, *on).await;
-        let owned = !matches!(on, On::Nothing);
+        let mut id = object(&secchi, &owner, *on).await;
+        let owned = on.is_submission();
         let before = if owned { submission(&secchi, &owner, &id).await } else { Value::Null };
         // Those who may not come first: afterwards the object must be as before.
         let mut callers = [
@@ -146,6 +221,10 @@ async fn every_operation_is_open_to_those_whom_the_table_names_and_to_nobody_els
         for (name, caller) in callers {
             let what = format!("{} as {name}", operation.id);
             let key = caller.map(|team| team.key.as_str());
+            if matches!(on, On::ApprovedClaim) {
+                // Its key is told once.
+                id = object(&secchi, &owner, *on).await;
+            }
             let response = operation.request(server, key, &id, &owner.key).send().await.unwrap();
             let status = response.status().as_u16();
             let authenticate =
@@ -165,6 +244,49 @@ async fn every_operation_is_open_to_those_whom_the_table_names_and_to_nobody_els
         }
     }
     assert_eq!(TABLE.len(), operations.len(), "the table has rows of operations that are gone");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_does_what_its_scope_allows_and_no_more() {
+    let options = Options {
+        given_judge: Some(Arc::new(judge())),
+        quota: vec!["--quota-val-per-day", "1000"],
+        ..Options::default()
+    };
+    let secchi = Secchi::with(options).await;
+    secchi.import(Split::Val, "val.jsonl").await;
+    let (owner, maintainer) = (secchi.team("ocean-lab").await, secchi.maintainer("harbour").await);
+    let server = (&secchi.http, secchi.base.as_str());
+    for operation in operations() {
+        let (_, who, on, granted) = *TABLE.iter().find(|(id, ..)| *id == operation.id).unwrap();
+        let Some(needed) = operation.scope() else { continue };
+        let least = match who {
+            Who::Maintainer => Scope::Admin,
+            _ if operation.method == Method::GET => Scope::Read,
+            _ => Scope::Submit,
+        };
+        assert_eq!(needed, least, "{}", operation.id);
+        let team = if who == Who::Maintainer { &maintainer } else { &owner };
+        let id = object(&secchi, &owner, on).await;
+        let before = if on.is_submission() { submission(&secchi, &owner, &id).await } else { Value::Null };
+        for scope in Scope::ALL.iter().filter(|scope| **scope <= needed) {
+            let what = format!("{} with scope {scope}", operation.id);
+            let (_, key) = new_key(&secchi, &team.key, *scope).await;
+            let response = operation.request(server, Some(&key), &id, &team.key).send().await.unwrap();
+            let status = response.status().as_u16();
+            let answer = body(response).await;
+            if *scope == needed {
+                assert_eq!(status, granted, "{what}: {answer}");
+                continue;
+            }
+            assert_eq!((status, &answer["code"]), (403, &json!("wrong_scope")), "{what}: {answer}");
+            let detail = answer["detail"].as_str().unwrap();
+            assert!(detail.contains(needed.as_str()) && detail.contains(scope.as_str()), "{what}: {detail}");
+            if on.is_submission() {
+                assert_eq!(submission(&secchi, &owner, &id).await, before, "{what} changed something");
+            }
+        }
+    }
 }
 
 /// Asserts that the document says who may.

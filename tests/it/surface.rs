@@ -11,7 +11,10 @@ use crate::program::{run, secchi as program};
 use crate::support::{Options, Secchi, metadata};
 
 /// Words that an operation id may begin with.
-const VERBS: [&str; 8] = ["list", "find", "create", "update", "cancel", "check", "retry", "withdraw"];
+const VERBS: [&str; 13] = [
+    "list", "find", "create", "update", "cancel", "check", "retry", "withdraw", "revoke", "rotate",
+    "approve", "reject", "disable",
+];
 
 pub fn header(response: &Response, name: &str) -> String {
     response.headers().get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()

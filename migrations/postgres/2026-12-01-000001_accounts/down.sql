@@ -1,5 +1,6 @@
 DROP TABLE reviewer_links;
 DROP INDEX submissions_content;
+DROP INDEX submissions_anonymous;
 ALTER TABLE submissions DROP COLUMN anonymous_until;
 DELETE FROM leases WHERE name = 'signups';
 DROP TABLE signups;

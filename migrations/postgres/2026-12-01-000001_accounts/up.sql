@@ -35,6 +35,7 @@ CREATE INDEX signups_address ON signups (address_sha256, created_at_ms);
 
 -- The UTC day from which an anonymous entry shows its team's name.
 ALTER TABLE submissions ADD COLUMN anonymous_until TEXT;
+CREATE INDEX submissions_anonymous ON submissions (anonymous_until) WHERE anonymous_until IS NOT NULL;
 -- A team's file that comes again is found by its content.
 CREATE INDEX submissions_content ON submissions (team_id, content_sha256);
 
