@@ -10,7 +10,7 @@ use std::time::Duration;
 use actix_web::dev::{Server, ServerHandle};
 use actix_web::middleware::{Compress, from_fn};
 use actix_web::{App, HttpResponse, HttpServer, web};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use utoipa_actix_web::AppExt as _;
 use utoipa_swagger_ui::{Config as DocsConfig, SwaggerUi};
@@ -20,11 +20,11 @@ use crate::config::{HttpSettings, JudgeSettings, QueueSettings, QuotaSettings, S
 use crate::domain::instant;
 use crate::domain::line::Line;
 use crate::domain::submission::{PausedFor, SubmissionState};
-use crate::evaluation::Evaluation;
 use crate::evaluation::boards::Boards;
 use crate::evaluation::catalogue::Catalogue;
 use crate::evaluation::judges::{Judges, JudgesError, flow_limits};
 use crate::evaluation::waiting::Waiting;
+use crate::evaluation::{Evaluation, ReadingTurns};
 use crate::frames::Frames;
 use crate::http::{self, State};
 use crate::judge::Judge;
@@ -253,7 +253,7 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         waiting: Waiting::default(),
         quota: process.quota,
         max_upload_bytes: process.max_upload_bytes,
-        reading_turns: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
+        reading_turns: ReadingTurns::new(),
         settled_revision: AtomicI64::new(-1),
         next_due_ms: watch::Sender::new(i64::MAX),
     });

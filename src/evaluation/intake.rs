@@ -1,11 +1,12 @@
 //! Intake: an uploaded file is read whole and accepted with its quota charge in one transaction, or not at all. Knows
 //! nothing of HTTP and of what answers are worth.
 
-use std::io::Read;
+use std::io::{BufWriter, Read, Seek, Write};
 use std::sync::Arc;
 
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
+use tokio::sync::SemaphorePermit;
 
 use crate::domain::fault::{Warning, WarningCode};
 use crate::domain::line::Line;
@@ -25,6 +26,10 @@ use super::quota::{Quota, charge, quota};
 
 /// zstd's fastest ordinary level: the answers are read once or twice.
 const COMPRESSION_LEVEL: i32 = 1;
+
+/// A file whose text is longer than this is read while no other is, and stored before another is: it may be held in
+/// memory whole, as a JSON document is, beside its answers.
+const LONG_TEXT_BYTES: u64 = 4 << 20;
 
 /// Why a file was not accepted.
 #[derive(Debug, thiserror::Error)]
@@ -123,14 +128,15 @@ pub async fn dry_run<R>(
     with_estimate: bool,
 ) -> Result<DryRun, IntakeError>
 where
-    R: Read + Send + 'static,
+    R: Read + Seek + Send + 'static,
 {
     let Upload { team_id, metadata, file, .. } = upload;
-    let ReadFile { release, predictions } = read(evaluation, &metadata, file).await?;
+    let ReadFile { release, predictions, turn: _turn, .. } = read(evaluation, &metadata, file).await?;
     let now_ms = evaluation.clock.now_ms();
     let settings = evaluation.quota;
     let release_id = release.release.id.clone();
-    let content_sha256 = hash(&serde_json::to_vec(&predictions.answers).map_err(std::io::Error::from)?);
+    let answers = serde_json::to_vec(&predictions.answers).map_err(std::io::Error::from)?;
+    let content_sha256 = hex::encode(Sha256::digest(answers));
     let found: Result<(Quota, Option<Submission>), StoreError> = evaluation
         .store
         .read(move |connection| {
@@ -156,7 +162,7 @@ where
 /// When the file, its metadata, its quota or its idempotency key refuse it.
 pub async fn submit<R>(evaluation: &Evaluation, upload: Upload<R>) -> Result<Accepted, IntakeError>
 where
-    R: Read + Send + 'static,
+    R: Read + Seek + Send + 'static,
 {
     let Upload { team_id, metadata, file, file_sha256, idempotency_key } = upload;
     let repeats = match idempotency_key {
@@ -172,13 +178,15 @@ where
     {
         return Ok(Accepted::new(accepted));
     }
-    let ReadFile { release, predictions } = read(evaluation, &metadata, file).await?;
+    let ReadFile { release, predictions, turn, is_long } = read(evaluation, &metadata, file).await?;
     let now_ms = evaluation.clock.now_ms();
     let settings = evaluation.quota;
     let split = metadata.split;
     let (new, answers) = tokio::task::spawn_blocking(move || pack(&release, predictions, team_id, now_ms))
         .await
         .map_err(StoreError::from)??;
+    // Writing takes its own time; others may be read meanwhile, unless this one is long.
+    let _turn = is_long.then_some(turn);
     let accepted: Result<Accepted, IntakeError> = evaluation
         .store
         .write(move |connection| {
@@ -252,14 +260,21 @@ impl Repeatable {
     }
 }
 
-struct ReadFile {
+struct ReadFile<'e> {
     release: Arc<GradingRelease>,
     predictions: Predictions,
+    /// Leave to hold the file in memory; given back when dropped.
+    turn: SemaphorePermit<'e>,
+    is_long: bool,
 }
 
-async fn read<R>(evaluation: &Evaluation, metadata: &Metadata, file: R) -> Result<ReadFile, IntakeError>
+async fn read<'e, R>(
+    evaluation: &'e Evaluation,
+    metadata: &Metadata,
+    file: R,
+) -> Result<ReadFile<'e>, IntakeError>
 where
-    R: Read + Send + 'static,
+    R: Read + Seek + Send + 'static,
 {
     let mut faults = metadata.faults();
     faults.extend(metadata.anonymity_fault(evaluation.clock.now_ms()));
@@ -269,12 +284,27 @@ where
     let active = evaluation.catalogue.active(&evaluation.store, metadata.split).await?;
     let (release, index) = active.ok_or(IntakeError::NoRelease(metadata.split))?;
     let limits = Limits { max_bytes: evaluation.max_upload_bytes };
-    // Only closing the semaphore could refuse, and nothing closes it.
-    let _turn = evaluation.reading_turns.acquire().await;
+    let turns = &evaluation.reading_turns;
+    let one = turns.places.acquire().await.map_err(std::io::Error::other)?;
+    let (file, is_long) =
+        tokio::task::spawn_blocking(move || measure(file)).await.map_err(StoreError::from)??;
+    let turn = if is_long {
+        drop(one);
+        turns.places.acquire_many(turns.count).await.map_err(std::io::Error::other)?
+    } else {
+        one
+    };
     let predictions = tokio::task::spawn_blocking(move || read_file(file, &index, &limits))
         .await
         .map_err(StoreError::from)??;
-    Ok(ReadFile { release, predictions })
+    Ok(ReadFile { release, predictions, turn, is_long })
+}
+
+/// Whether a file's text is long; gives the file back at its beginning.
+fn measure<R: Read + Seek>(mut file: R) -> std::io::Result<(R, bool)> {
+    let is_long = predictions::is_longer_than(&mut file, LONG_TEXT_BYTES);
+    file.rewind()?;
+    Ok((file, is_long))
 }
 
 fn read_file(file: impl Read, index: &QuestionIndex, limits: &Limits) -> Result<Predictions, IntakeError> {
@@ -290,13 +320,16 @@ fn pack(
     team_id: String,
     now_ms: i64,
 ) -> Result<(NewSubmission, Vec<u8>), IntakeError> {
-    let json = serde_json::to_vec(&predictions.answers).map_err(std::io::Error::from)?;
-    let answers = zstd::encode_all(json.as_slice(), COMPRESSION_LEVEL)?;
+    let encoder = zstd::Encoder::new(Vec::new(), COMPRESSION_LEVEL)?;
+    let mut packing = BufWriter::new(Packing { hash: Sha256::new(), encoder });
+    serde_json::to_writer(&mut packing, &predictions.answers).map_err(std::io::Error::from)?;
+    let Packing { hash, encoder } = packing.into_inner().map_err(|error| error.into_error())?;
+    let answers = encoder.finish()?;
     let new = NewSubmission {
         id: uuid::Uuid::now_v7().to_string(),
         team_id,
         release_id: release.release.id.clone(),
-        content_sha256: hash(&json),
+        content_sha256: hex::encode(hash.finalize()),
         questions: i32::try_from(predictions.answers.len()).unwrap_or(i32::MAX),
         answered: i32::try_from(predictions.answered).unwrap_or(i32::MAX),
         warnings: predictions.warnings,
@@ -305,9 +338,22 @@ fn pack(
     Ok((new, answers))
 }
 
-/// The hash by which answers are known again.
-fn hash(answers: &[u8]) -> String {
-    hex::encode(Sha256::digest(answers))
+/// Answers on their way into a submission's blob, hashed before they are compressed.
+struct Packing {
+    hash: Sha256,
+    encoder: zstd::Encoder<'static, Vec<u8>>,
+}
+
+impl Write for Packing {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.hash.update(bytes);
+        self.encoder.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.encoder.flush()
+    }
 }
 
 /// The answers of a submission as [`submit`] stored them.

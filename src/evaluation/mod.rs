@@ -105,10 +105,34 @@ pub struct Evaluation {
     pub quota: QuotaSettings,
     /// Bytes of a prediction file, before and after decompression alike.
     pub max_upload_bytes: u64,
-    /// How many files may be read at once: each may hold a whole JSON document in memory.
-    pub reading_turns: Semaphore,
+    /// How many files may be read at once.
+    pub reading_turns: ReadingTurns,
     /// The board's revision at which this process last worked out what is to be rejudged; below 0 before the first time.
     pub settled_revision: AtomicI64,
     /// When something that this process put back is to be taken up again, if it is the earliest.
     pub next_due_ms: watch::Sender<i64>,
+}
+
+/// Places for files that are held in memory while they are read; a long file takes all of them.
+pub struct ReadingTurns {
+    places: Semaphore,
+    count: u32,
+}
+
+impl ReadingTurns {
+    /// Most files at once; each takes about four times its text.
+    const MOST: u32 = 8;
+
+    /// As many as there are processors, within bounds.
+    pub fn new() -> ReadingTurns {
+        let processors = std::thread::available_parallelism().map_or(2, usize::from);
+        let count = u32::try_from(processors).unwrap_or(Self::MOST).clamp(2, Self::MOST);
+        ReadingTurns { places: Semaphore::new(count as usize), count }
+    }
+}
+
+impl Default for ReadingTurns {
+    fn default() -> ReadingTurns {
+        ReadingTurns::new()
+    }
 }

@@ -277,7 +277,9 @@ impl From<UploadError> for Problem {
                 Problem::new(status, code, format!("the metadata are faulty: {}", fault.detail))
                     .with_errors(&[fault], 1)
             }
-            UploadError::Slow => Problem::new(StatusCode::REQUEST_TIMEOUT, "slow_upload", error.to_string()),
+            UploadError::Silent | UploadError::Slow { .. } => {
+                Problem::new(StatusCode::REQUEST_TIMEOUT, "slow_upload", error.to_string())
+            }
             UploadError::Io(error) => Problem::internal(error),
             UploadError::Form(_) | UploadError::Missing(_) | UploadError::Twice(_) | UploadError::Key => {
                 Problem::new(StatusCode::BAD_REQUEST, "malformed_form", error.to_string())

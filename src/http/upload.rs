@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use actix_multipart::{Field, Multipart, MultipartError};
 use actix_web::HttpRequest;
+use actix_web::web::Bytes;
 use futures::TryStreamExt as _;
 use sha2::{Digest as _, Sha256};
 use tempfile::SpooledTempFile;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::domain::fault::{Fault, FaultCode};
 use crate::domain::submission::{Metadata, MetadataFault};
@@ -23,6 +24,12 @@ const MAX_METADATA_BYTES: usize = 64 << 10;
 
 /// How long the sender may be silent.
 const SILENCE: Duration = Duration::from_secs(30);
+
+/// How long an upload may take beside the time for its bytes at [`SLOWEST_BYTES_PER_S`]: a sender that trickles holds a
+/// connection, and perhaps a file, as one that is silent does.
+const GRACE: Duration = Duration::from_secs(60);
+
+const SLOWEST_BYTES_PER_S: u64 = 8 << 10;
 
 /// Bytes that are read and dropped after the limit, so that an ordinary sender hears what is wrong before the line is
 /// cut.
@@ -58,7 +65,18 @@ pub enum UploadError {
     TooLarge(Fault),
     /// The sender fell silent.
     #[error("nothing came for {} s; send the file again", SILENCE.as_secs())]
-    Slow,
+    Silent,
+    /// The sender trickles.
+    #[error(
+        "{bytes} bytes came in {elapsed_s} s, which is slower than {SLOWEST_BYTES_PER_S} bytes a second; send the file \
+         again over a faster line, compressed with gzip or zstd"
+    )]
+    Slow {
+        /// How much came.
+        bytes: u64,
+        /// In which time.
+        elapsed_s: u64,
+    },
     /// The file cannot be kept.
     #[error("the upload cannot be kept: {0}")]
     Io(#[from] std::io::Error),
@@ -82,12 +100,13 @@ pub async fn read_upload(
 ) -> Result<Upload<SpooledTempFile>, UploadError> {
     let idempotency_key = idempotency_key(request)?;
     let (mut metadata, mut predictions) = (None, None);
-    while let Some(field) = spoken(form.try_next()).await? {
+    let mut pace = Pace { began: Instant::now(), bytes: 0 };
+    while let Some(field) = pace.spoken(form.try_next()).await? {
         match field.name() {
             Some("metadata") if metadata.is_some() => return Err(UploadError::Twice("metadata")),
-            Some("metadata") => metadata = Some(read_metadata(field).await?),
+            Some("metadata") => metadata = Some(read_metadata(field, &mut pace).await?),
             Some("predictions") if predictions.is_some() => return Err(UploadError::Twice("predictions")),
-            Some("predictions") => predictions = Some(spool(field, max_bytes).await?),
+            Some("predictions") => predictions = Some(spool(field, max_bytes, &mut pace).await?),
             other => {
                 let pointer = format!("/{}", other.unwrap_or_default());
                 let detail = "is no part of the form; send `metadata` and `predictions`".to_owned();
@@ -101,19 +120,42 @@ pub async fn read_upload(
     Ok(Upload { team_id, metadata, file, file_sha256, idempotency_key })
 }
 
-async fn spoken<T>(
-    next: impl Future<Output = Result<Option<T>, MultipartError>>,
-) -> Result<Option<T>, UploadError> {
-    Ok(timeout(SILENCE, next).await.map_err(|_| UploadError::Slow)??)
+/// How fast an upload comes.
+struct Pace {
+    began: Instant,
+    bytes: u64,
 }
 
-async fn read_metadata(mut field: Field) -> Result<Metadata, UploadError> {
+impl Pace {
+    /// The next part of the form, if it comes in time.
+    async fn spoken<T>(
+        &self,
+        next: impl Future<Output = Result<Option<T>, MultipartError>>,
+    ) -> Result<Option<T>, UploadError> {
+        let allowed = GRACE + Duration::from_secs(self.bytes / SLOWEST_BYTES_PER_S);
+        let left = allowed.saturating_sub(self.began.elapsed());
+        let late = |_| match left < SILENCE {
+            true => UploadError::Slow { bytes: self.bytes, elapsed_s: self.began.elapsed().as_secs() },
+            false => UploadError::Silent,
+        };
+        Ok(timeout(left.min(SILENCE), next).await.map_err(late)??)
+    }
+
+    /// The next bytes of a part, counted.
+    async fn bytes_of(&mut self, field: &mut Field) -> Result<Option<Bytes>, UploadError> {
+        let bytes = self.spoken(field.try_next()).await?;
+        self.bytes += bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        Ok(bytes)
+    }
+}
+
+async fn read_metadata(mut field: Field, pace: &mut Pace) -> Result<Metadata, UploadError> {
     let faulty = |pointer: &str, detail: String, unreadable| {
         let fault = MetadataFault { pointer: pointer.to_owned(), detail };
         UploadError::Metadata { fault, unreadable }
     };
     let mut text = Vec::new();
-    while let Some(bytes) = spoken(field.try_next()).await? {
+    while let Some(bytes) = pace.bytes_of(&mut field).await? {
         if text.len() + bytes.len() > MAX_METADATA_BYTES {
             return Err(faulty(
                 "",
@@ -145,11 +187,15 @@ fn pointer(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
 
 /// Keeps a file, counting and hashing it as it comes. Of one that is too large no more than its beginning is kept: a byte
 /// over the limit, by which its reader finds that out, beside whatever else is wrong.
-async fn spool(mut field: Field, max_bytes: u64) -> Result<(SpooledTempFile, String), UploadError> {
+async fn spool(
+    mut field: Field,
+    max_bytes: u64,
+    pace: &mut Pace,
+) -> Result<(SpooledTempFile, String), UploadError> {
     let mut file = SpooledTempFile::new(IN_MEMORY_BYTES);
     let mut hash = Sha256::new();
     let (mut left, mut dropped) = (max_bytes.saturating_add(1), 0_u64);
-    while let Some(bytes) = spoken(field.try_next()).await? {
+    while let Some(bytes) = pace.bytes_of(&mut field).await? {
         let (kept, rest) = bytes.split_at(bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX)));
         hash.update(kept);
         file.write_all(kept)?;
@@ -182,4 +228,61 @@ fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, UploadError>
     let usable =
         !key.is_empty() && key.len() <= MAX_KEY_CHARS && key.bytes().all(|byte| byte.is_ascii_graphic());
     if usable { Ok(Some(key.to_owned())) } else { Err(UploadError::Key) }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::error::PayloadError;
+    use actix_web::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+    use actix_web::test::TestRequest;
+    use futures::StreamExt as _;
+    use futures::stream::{self, Stream};
+
+    use super::*;
+
+    const START: &str = "--b\r\nContent-Disposition: form-data; name=\"predictions\"\r\n\r\n";
+
+    /// What becomes of a form whose body comes so, and how long that takes; the clock leaps from event to event.
+    async fn outcome(body: impl Stream<Item = Result<Bytes, PayloadError>> + 'static) -> (UploadError, u64) {
+        tokio::time::pause();
+        let began = Instant::now();
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("multipart/form-data; boundary=b"));
+        let form = Multipart::new(&headers, Box::pin(body));
+        let request = TestRequest::default().to_http_request();
+        let read = read_upload(&request, form, "team".into(), 64 << 20).await;
+        (read.err().unwrap(), began.elapsed().as_secs())
+    }
+
+    /// The start of a form, then `piece` once in so many milliseconds, without end.
+    fn trickle(piece: &'static [u8], every_ms: u64) -> impl Stream<Item = Result<Bytes, PayloadError>> {
+        let pieces = stream::unfold((), move |()| async move {
+            tokio::time::sleep(Duration::from_millis(every_ms)).await;
+            Some((Ok(Bytes::from_static(piece)), ()))
+        });
+        stream::iter([Ok(Bytes::from_static(START.as_bytes()))]).chain(pieces)
+    }
+
+    #[actix_web::test]
+    async fn a_sender_that_trickles_is_told_so_after_a_minute() {
+        let (error, took_s) = outcome(trickle(b"a", 1000)).await;
+        assert!(matches!(error, UploadError::Slow { bytes: 50..70, elapsed_s: 60 }), "{error}");
+        assert!((60..=61).contains(&took_s), "{took_s}");
+    }
+
+    #[actix_web::test]
+    async fn a_sender_that_falls_silent_is_told_so_after_half_a_minute() {
+        let (error, took_s) = outcome(trickle(b"a", 3_600_000)).await;
+        assert!(matches!(error, UploadError::Silent), "{error}");
+        assert!((30..=31).contains(&took_s), "{took_s}");
+    }
+
+    #[actix_web::test]
+    async fn a_slow_line_that_keeps_its_pace_may_take_its_time() {
+        // The 16 KiB a second end after five minutes, without the end of the form.
+        let body = trickle(&[b'a'; 16 << 10], 1000).take(300);
+        let (error, took_s) = outcome(body).await;
+        assert!(matches!(error, UploadError::Form(_)), "{error}");
+        assert!((290..=310).contains(&took_s), "{took_s}");
+    }
 }

@@ -63,6 +63,10 @@ fn read_member(id: &str, value: &RawValue, stretch: Stretch, report: &mut Report
         let pointer = Some(json::pointer_to(id));
         Place { line: Some(at.line), column: Some(at.column), pointer, question_id: Some(id.to_owned()) }
     };
+    if holds_records(value.get()) && !report.knows(id) {
+        report.fault(|| place(0).fault(FaultCode::WrongType, wording::records_within(id)));
+        return;
+    }
     let answer = if let Some(offset) = json::too_deep(value.get()) {
         report.fault(|| place(offset).fault(FaultCode::TooDeep, wording::too_deep()));
         None
@@ -83,4 +87,9 @@ fn read_member(id: &str, value: &RawValue, stretch: Stretch, report: &mut Report
         decoded.ok()
     };
     report.answer(id, answer, stretch.line, &|_| place(0));
+}
+
+/// Whether a value is a list that begins with an object.
+fn holds_records(value: &str) -> bool {
+    value.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('{'))
 }

@@ -42,6 +42,9 @@ pub(super) struct Opening<'a> {
     pub(super) text: Box<dyn BufRead + 'a>,
 }
 
+/// The first bytes of a zip archive that holds something.
+pub(super) const ARCHIVE: &[u8] = b"PK\x03\x04";
+
 /// Files that are taken for answer files by mistake, by their first bytes.
 const MISTAKEN: &[(&[u8], &str)] = &[
     (b"PK\x05\x06", "an empty zip archive"),
@@ -72,7 +75,7 @@ pub(super) fn recognise<'a>(mut text: Box<dyn BufRead + 'a>) -> io::Result<Openi
 fn form_of(head: &[u8], is_all: bool) -> Form {
     let start = head.trim_ascii_start();
     let Some(&first_byte) = start.first() else { return Form::Empty };
-    if start.starts_with(b"PK\x03\x04") {
+    if start.starts_with(ARCHIVE) {
         return Form::Archive;
     }
     if let Some((_, what)) = MISTAKEN.iter().find(|(magic, _)| start.starts_with(magic)) {
@@ -84,8 +87,12 @@ fn form_of(head: &[u8], is_all: bool) -> Form {
     let text = start.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     let second_line = text.lines().skip(1).map(str::trim_start).find(|line| !line.is_empty());
     let records_follow = second_line.is_some_and(|line| line.starts_with('{'));
+    // Records or a whole file that were encoded twice.
+    let in_text = |line: &str| ["\"{\\\"", "\"[{\\\""].iter().any(|encoded| line.starts_with(encoded));
     match first_byte {
         b'<' => Form::Markup,
+        b'"' if in_text(text) && second_line.is_some_and(in_text) => Form::Jsonl,
+        b'"' if in_text(text) => Form::Scalar(text.trim().to_owned()),
         b'[' => Form::Document,
         b'{' if records_follow || is_record(text) => Form::Jsonl,
         b'{' => Form::Document,
@@ -151,6 +158,9 @@ mod tests {
         assert_eq!(form(" \n42\n"), Form::Scalar("42".to_owned()));
         assert_eq!(form_of(b"\0{\0}", true), Form::Utf16);
         assert!(matches!(form("a\x01b\n"), Form::Unknown(_)));
+        let record = r#""{\"question_id\": 1}""#;
+        assert_eq!(form(record), Form::Scalar(record.to_owned()));
+        assert_eq!(form(&format!("{record}\n{record}")), Form::Jsonl);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
+use super::nearest::nearest;
 use super::wording::literal;
 use crate::domain::question::{QuestionFormat, Split};
 
@@ -87,8 +88,16 @@ impl QuestionIndex {
         let (video, _) = trimmed.rsplit_once("--q").unwrap_or((trimmed, ""));
         let of_video =
             || ids().filter(|known| known.rsplit_once("--q").is_some_and(|(stem, _)| stem == video));
-        let (first, last) = (of_video().next()?, of_video().next_back()?);
-        Some(format!("the questions of this video are {} to {}", literal(first), literal(last)))
+        if let (Some(first), Some(last)) = (of_video().next(), of_video().next_back()) {
+            return Some(format!("the questions of this video are {} to {}", literal(first), literal(last)));
+        }
+        let near =
+            nearest(trimmed, ids()).or_else(|| nearest(trimmed, self.others.keys().map(String::as_str)))?;
+        let of_split = match self.others.get(near) {
+            Some(split) => format!("a question of split `{split}`"),
+            None => "known".to_owned(),
+        };
+        Some(format!("the nearest that is {of_split} is {}", literal(near)))
     }
 }
 
@@ -122,6 +131,8 @@ mod tests {
         assert!(hint(" MVK--reef--q2").contains("spaces"));
         assert!(hint("mvk--REEF--Q2").contains("`MVK--reef--q2` is known"));
         assert!(hint("MVK--reef--q10").contains("`MVK--reef--q1` to `MVK--reef--q2`"));
+        assert_eq!(hint("MVK--reeef--q2"), "the nearest that is known is `MVK--reef--q2`");
+        assert_eq!(hint("MSC-sand--q1"), "the nearest that is a question of split `val` is `MSC--sand--q1`");
         assert_eq!(hint(""), "");
         assert_eq!(hint("MVK--../../../etc/passwd--q1"), "");
     }

@@ -10,6 +10,7 @@ mod index;
 mod json;
 mod jsonl;
 mod lines;
+mod nearest;
 mod record;
 mod report;
 mod syntax;
@@ -102,6 +103,16 @@ pub fn read(input: impl Read, index: &QuestionIndex, limits: &Limits) -> Result<
         }
     }
     report.finish().map_err(ReadError::Refused)
+}
+
+/// Whether the text of a file has more than `bytes` bytes, once unpacked; an archive may, whatever it holds.
+pub fn is_longer_than(input: impl Read, bytes: u64) -> bool {
+    let measured = decompress::open(input, bytes).and_then(|text| {
+        let (start, mut text) = decompress::peek(text, form::ARCHIVE.len())?;
+        Ok(start == form::ARCHIVE || io::copy(&mut text, &mut io::sink())? > bytes)
+    });
+    // Other faults are found when the file is read.
+    measured.unwrap_or_else(|error| Stop::is_too_large(&error))
 }
 
 fn read_into(input: impl Read, limits: &Limits, report: &mut Report) -> io::Result<()> {

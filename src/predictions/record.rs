@@ -209,6 +209,14 @@ impl<'a> Record<'a> {
         if let Some(id) = fields.id_in_doc().filter(|_| fields.values[0].is_none()) {
             return self.text_of(fields, NAMES[0], Some(id), report);
         }
+        let named = fields.first_extra.as_ref().filter(|name| report.knows(name));
+        if let (None, None, Some(name)) = (fields.values[0], fields.place_in_split(), named) {
+            report.fault(|| {
+                let place = Place { pointer: self.pointer(NAMES[0]), ..self.place(fields, 0) };
+                place.fault(FaultCode::MissingField, wording::id_as_name(name))
+            });
+            return None;
+        }
         let place = fields.place_in_split().filter(|_| fields.values[0].is_none());
         let Some((name, value)) = place else {
             return self.text_of(fields, NAMES[0], fields.values[0], report);

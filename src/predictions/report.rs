@@ -165,6 +165,11 @@ impl<'i> Report<'i> {
         self.extra.add(count, || format!("{} in line {line}", wording::literal(first)));
     }
 
+    /// Whether this is the id of a question of any split.
+    pub(super) fn knows(&self, id: &str) -> bool {
+        self.index.position(id).is_some() || self.index.other_split(id).is_some()
+    }
+
     /// The id of the question at a place in the split, counted from 0 as harnesses do: `value` is what stands in the
     /// field `name`. Or why there is none.
     pub(super) fn at_place(

@@ -42,6 +42,11 @@ pub(super) fn explain(error: &serde_json::Error, text: &str, offset: usize, whol
     if message == "trailing characters" {
         return trailing(rest.trim_end(), whole);
     }
+    if whole == "document" && message.starts_with("expected `,`") && rest.starts_with(['{', '[']) {
+        return "a comma is missing between two records: add it, or leave out the brackets around all and send one \
+                record a line (JSONL)"
+            .to_owned();
+    }
     token(text, offset, message)
 }
 

@@ -230,6 +230,34 @@ fn other_names_are_taken_for_answer_and_answer_wins() {
 }
 
 #[test]
+fn what_a_file_was_meant_to_be_is_told() {
+    let record = r#"{"question_id": "MVK--reef_dive_0007--q1", "answer": "B"}"#;
+    let encoded = serde_json::to_string(record).unwrap();
+    for (file, code, word) in [
+        (encoded.clone(), FaultCode::WrongType, "encoded twice"),
+        (format!("{encoded}\n{encoded}\n"), FaultCode::WrongType, "encoded twice"),
+        (
+            serde_json::to_string(&format!("{record}\n").repeat(1000)).unwrap(),
+            FaultCode::WrongType,
+            "encoded twice",
+        ),
+        (format!("[\n{record}\n{record}\n]"), FaultCode::MalformedJson, "comma is missing"),
+        (format!("[\n{record}\n]\n[\n{record}\n]"), FaultCode::MalformedJson, "one document, or JSONL"),
+        (format!(r#"{{"predictions": [{record}]}}"#), FaultCode::WrongType, "the list alone"),
+        (
+            "{\"MVK--reef_dive_0007--q1\": \"B\"}\n{\"MVK--reef_dive_0007--q2\": \"B\"}".to_owned(),
+            FaultCode::MissingField,
+            "one object `{question_id: answer}`",
+        ),
+        (record.replace("reef_dive", "reef_div"), FaultCode::UnknownQuestion, "nearest"),
+    ] {
+        let fault = first_fault(file.as_bytes());
+        assert_eq!(fault.code, code, "{file}: {fault:?}");
+        assert!(fault.detail.contains(word), "{word}: {}", fault.detail);
+    }
+}
+
+#[test]
 fn details_say_how_to_mend() {
     for (file, word) in [
         ("semicolon.csv", "semicolons"),

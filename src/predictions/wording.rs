@@ -104,6 +104,12 @@ pub(super) fn too_deep() -> String {
 }
 
 pub(super) fn record_of_wrong_type(value: &str) -> String {
+    if value.trim_start().starts_with("\"{") || value.trim_start().starts_with("\"[") {
+        return format!(
+            "{} is JSON within a text, as if it had been encoded twice: write it as it is, without another `json.dumps`",
+            literal(value)
+        );
+    }
     format!("{} is {}, not a record: write an object such as {EXAMPLE}", literal(value), json::kind(value))
 }
 
@@ -153,6 +159,20 @@ pub(super) fn place_out_of_range(name: &str, value: &str, index: &QuestionIndex)
 
 pub(super) fn missing_field(name: &str) -> String {
     format!("the record has no `{name}`: write it as in {EXAMPLE}")
+}
+
+/// Where a record without an id has a field whose name is one.
+pub(super) fn id_as_name(id: &str) -> String {
+    format!(
+        "the record has no `question_id` but the field {}, which is one: write it as in {EXAMPLE}, or send one object \
+         `{{question_id: answer}}` for all questions",
+        literal(id)
+    )
+}
+
+/// Where a member of a document of answers holds records.
+pub(super) fn records_within(name: &str) -> String {
+    format!("{} holds a list of records: send the list alone, without the object around it", literal(name))
 }
 
 pub(super) fn duplicate_key(name: &str) -> String {
