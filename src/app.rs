@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use actix_web::dev::{Server, ServerHandle};
 use actix_web::middleware::{Compress, from_fn};
-use actix_web::{App, HttpResponse, HttpServer, web};
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use utoipa_actix_web::AppExt as _;
@@ -26,7 +26,7 @@ use crate::evaluation::judges::{Judges, JudgesError, flow_limits};
 use crate::evaluation::waiting::Waiting;
 use crate::evaluation::{Evaluation, ReadingTurns};
 use crate::frames::Frames;
-use crate::http::{self, State};
+use crate::http::{self, Problem, State};
 use crate::judge::Judge;
 use crate::limiter::{Gate, HttpLimiter};
 use crate::media::Media;
@@ -151,23 +151,24 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
     let boards = Arc::new(Boards::default());
     let frames = Frames::new(media.clone(), &data_dir, evaluation.metrics.clone())
         .map_err(|error| StartError::Frames(data_dir.clone(), error))?;
+    let signer = Signer::new(http.jwt_secret.as_deref(), &data_dir, &installation_id)?;
+    let pages = pages::Pages::new(evaluation.clone(), boards.clone(), signer.clone(), &http);
     let state = web::Data::new(State {
         signup: http.signup.signup,
         mails: false,
         public_url: OnceLock::new(),
-        signer: Signer::new(http.jwt_secret.as_deref(), &data_dir, &installation_id)?,
+        signer,
         limiter: HttpLimiter::new(http.http_rate_per_minute),
         media_limiter: HttpLimiter::new(http.http_rate_per_minute.saturating_mul(MEDIA_RATE)),
         media,
         frames,
         trusted_proxies: http.trusted_proxies,
-        boards: boards.clone(),
+        boards,
         following: Arc::default(),
         stopping: running.stopping.subscribe(),
         evaluation: evaluation.clone(),
     });
-    let pages = web::Data::new(pages::Pages { evaluation: evaluation.clone(), boards });
-    let (server, address) = api_server(http.listen, state.clone(), pages)?;
+    let (server, address) = api_server(http.listen, state.clone(), web::Data::new(pages))?;
     let public_url = http.public_url.unwrap_or_else(|| format!("http://{address}"));
     state.public_url.get_or_init(|| public_url.trim_end_matches('/').to_owned());
     running.address = Some(address);
@@ -310,7 +311,7 @@ fn api_server(
             .configure(pages::routes)
             .service(web::redirect("/docs", "/docs/"))
             .service(SwaggerUi::new("/docs/{_:.*}").config(docs_config()))
-            .default_service(web::to(http::unmatched))
+            .default_service(web::to(unmatched))
     });
     let server = server
         .client_request_timeout(HEAD_TIMEOUT)
@@ -322,6 +323,11 @@ fn api_server(
         .map_err(|error| StartError::Listen(listen, error))?;
     let address = server.addrs().first().copied().unwrap_or(listen);
     Ok((server.run(), address))
+}
+
+/// The answer to a request that no route takes: a page for browsers, a problem for programs.
+async fn unmatched(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    if pages::expects_page(&request) { Ok(pages::unmatched().await) } else { http::unmatched(request).await }
 }
 
 /// The browser page of the API; without a validator, which would be a foreign host that is told of the document.

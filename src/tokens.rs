@@ -14,6 +14,9 @@ pub const KEY_PREFIX: &str = "sk_secchi_";
 /// How long an access token is good.
 pub const TOKEN_TTL_S: i64 = 15 * 60;
 
+/// How long a browser stays signed in.
+pub const SESSION_TTL_S: i64 = 12 * 60 * 60;
+
 /// The shortest secret that signs tokens.
 const MIN_SECRET_BYTES: usize = 32;
 
@@ -81,6 +84,7 @@ pub struct Signer {
     encoding: EncodingKey,
     decoding: DecodingKey,
     audience: String,
+    session_audience: String,
 }
 
 impl Signer {
@@ -100,20 +104,49 @@ impl Signer {
             encoding: EncodingKey::from_secret(secret.as_bytes()).map_err(TokenError::Sign)?,
             decoding: DecodingKey::from_secret(secret.as_bytes()).map_err(TokenError::Sign)?,
             audience: installation_id.to_owned(),
+            session_audience: format!("{installation_id}/pages"),
         })
     }
 
-    /// Signs a token for an API key, good for so many seconds, at most [`TOKEN_TTL_S`].
+    /// Signs an access token for an API key, good for so many seconds, at most [`TOKEN_TTL_S`].
     ///
     /// # Errors
     /// When the crypto back end refuses.
     pub fn sign(&self, key_id: &str, ttl_s: i64, now_ms: i64) -> Result<String, TokenError> {
+        self.sign_for(&self.audience, ttl_s.min(TOKEN_TTL_S), key_id, now_ms)
+    }
+
+    /// Signs the token of a browser that showed an API key, good for [`SESSION_TTL_S`]. It is no access token.
+    ///
+    /// # Errors
+    /// When the crypto back end refuses.
+    pub fn sign_session(&self, key_id: &str, now_ms: i64) -> Result<String, TokenError> {
+        self.sign_for(&self.session_audience, SESSION_TTL_S, key_id, now_ms)
+    }
+
+    /// The id of the API key that an access token was exchanged for.
+    ///
+    /// # Errors
+    /// When the token is expired or none of this installation's.
+    pub fn verify(&self, token: &str, now_ms: i64) -> Result<String, TokenError> {
+        self.verify_for(&self.audience, token, now_ms)
+    }
+
+    /// The id of the API key that a browser showed.
+    ///
+    /// # Errors
+    /// When the token is expired or none of this installation's.
+    pub fn verify_session(&self, token: &str, now_ms: i64) -> Result<String, TokenError> {
+        self.verify_for(&self.session_audience, token, now_ms)
+    }
+
+    fn sign_for(&self, audience: &str, ttl_s: i64, key_id: &str, now_ms: i64) -> Result<String, TokenError> {
         let now_s = now_ms.div_euclid(1000);
         let claims = Claims {
             sub: key_id.to_owned(),
             iss: ISSUER.to_owned(),
-            aud: self.audience.clone(),
-            exp: now_s + ttl_s.min(TOKEN_TTL_S),
+            aud: audience.to_owned(),
+            exp: now_s + ttl_s,
             iat: now_s,
             jti: uuid::Uuid::now_v7().to_string(),
         };
@@ -121,14 +154,10 @@ impl Signer {
             .map_err(TokenError::Sign)
     }
 
-    /// The id of the API key that a token was exchanged for.
-    ///
-    /// # Errors
-    /// When the token is expired or none of this installation's.
-    pub fn verify(&self, token: &str, now_ms: i64) -> Result<String, TokenError> {
+    fn verify_for(&self, audience: &str, token: &str, now_ms: i64) -> Result<String, TokenError> {
         let mut rules = Validation::new(Algorithm::HS256);
         rules.set_issuer(&[ISSUER]);
-        rules.set_audience(&[&self.audience]);
+        rules.set_audience(&[audience]);
         rules.set_required_spec_claims(&["exp", "iss", "aud"]);
         // The clock is handed in, so that expiry is checked below and not against the machine's.
         rules.validate_exp = false;
@@ -180,6 +209,18 @@ mod tests {
         let token = signer.sign("key-1", TOKEN_TTL_S, NOW_MS).unwrap();
         assert_eq!(signer.verify(&token, NOW_MS + 899_000).unwrap(), "key-1");
         assert!(matches!(signer.verify(&token, NOW_MS + 900_000), Err(TokenError::Expired)));
+    }
+
+    #[test]
+    fn a_sessions_token_is_no_access_token_and_the_other_way_round() {
+        let signer = signer(SECRET, "here");
+        let session = signer.sign_session("key-1", NOW_MS).unwrap();
+        let access = signer.sign("key-1", TOKEN_TTL_S, NOW_MS).unwrap();
+        assert_eq!(signer.verify_session(&session, NOW_MS + 1000 * (SESSION_TTL_S - 1)).unwrap(), "key-1");
+        let after_ms = NOW_MS + 1000 * SESSION_TTL_S;
+        assert!(matches!(signer.verify_session(&session, after_ms), Err(TokenError::Expired)));
+        assert!(matches!(signer.verify(&session, NOW_MS), Err(TokenError::Invalid)));
+        assert!(matches!(signer.verify_session(&access, NOW_MS), Err(TokenError::Invalid)));
     }
 
     #[test]

@@ -29,7 +29,7 @@ const ROOT_NAMES: [(&str, &str); 1] = [("text_enum", "domain")];
 /// The homes of dependencies that only some rooms may know.
 const HOMES: &[(&str, &[&str])] = &[
     ("actix_web", &["http", "web", "app"]),
-    ("actix_multipart", &["http"]),
+    ("actix_multipart", &["http", "web"]),
     ("utoipa_actix_web", &["http", "app"]),
     ("utoipa_swagger_ui", &["app"]),
     ("maud", &["web"]),

@@ -2,7 +2,7 @@
 
 use crate::domain::key::Scope;
 use crate::domain::team::Role;
-use crate::store::keys::{self, KeyOwner};
+use crate::store::keys::{self, Key, KeyOwner};
 use crate::store::teams::Team;
 use crate::store::{Store, StoreError};
 use crate::tokens::{self, KEY_PREFIX, Signer, TokenError};
@@ -22,6 +22,9 @@ pub enum Unauthenticated {
     /// The token has expired.
     #[error("the token has expired; exchange the API key for a new one")]
     Expired,
+    /// The browser has been signed in long enough.
+    #[error("the sign-in has expired; sign in again")]
+    SessionExpired,
     /// The key has expired.
     #[error("the API key has expired; use another one of the team's, or ask the maintainers for one")]
     ExpiredKey,
@@ -31,6 +34,9 @@ pub enum Unauthenticated {
     /// The team was shut out.
     #[error("the team is disabled; ask the maintainers")]
     Disabled,
+    /// A token could not be signed.
+    #[error(transparent)]
+    Sign(TokenError),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -77,10 +83,51 @@ pub async fn authenticate(
         store.read(move |connection| keys::find_owner(connection, &key_id)).await?
     };
     let (key, team) = checked(owner, now_ms)?;
+    Ok(seen(store, key, team, now_ms))
+}
+
+/// The session of a browser that shows this API key: its token, which holds no key.
+///
+/// # Errors
+/// When nobody holds the key any more, or never did; a token is no key.
+pub async fn sign_in(
+    store: &Store,
+    signer: &Signer,
+    key: &str,
+    now_ms: i64,
+) -> Result<String, Unauthenticated> {
+    if !key.starts_with(KEY_PREFIX) {
+        return Err(Unauthenticated::Unknown);
+    }
+    let principal = authenticate(store, signer, key, now_ms).await?;
+    signer.sign_session(&principal.key_id, now_ms).map_err(Unauthenticated::Sign)
+}
+
+/// Who signed in where this session's token was given out. It ends with the key that was shown.
+///
+/// # Errors
+/// When the session or its key has ended, or the token is none.
+pub async fn resume_session(
+    store: &Store,
+    signer: &Signer,
+    token: &str,
+    now_ms: i64,
+) -> Result<Principal, Unauthenticated> {
+    let key_id = signer.verify_session(token, now_ms).map_err(|error| match error {
+        TokenError::Expired => Unauthenticated::SessionExpired,
+        _ => Unauthenticated::Unknown,
+    })?;
+    let owner = store.read(move |connection| keys::find_owner(connection, &key_id)).await?;
+    let (key, team) = checked(owner, now_ms)?;
+    Ok(seen(store, key, team, now_ms))
+}
+
+/// The holder of a key that is used just now.
+fn seen(store: &Store, key: Key, team: Team, now_ms: i64) -> Principal {
     if key.last_used_at_ms.is_none_or(|last_ms| now_ms - last_ms >= LAST_USED_WITHIN_MS) {
         note_use(store.clone(), key.id.clone(), now_ms);
     }
-    Ok(Principal { team, key_id: key.id, scope: key.scope, key_expires_at_ms: key.expires_at_ms })
+    Principal { team, key_id: key.id, scope: key.scope, key_expires_at_ms: key.expires_at_ms }
 }
 
 /// Whether the API key with this id would be let in now.

@@ -11,7 +11,7 @@ use crate::store::keys::{Key, revoke_keys};
 use crate::store::teams::{self, Team};
 use crate::store::{DbConnection, Store, StoreError, insert_audit};
 
-pub use identity::{Principal, Unauthenticated, authenticate, is_standing};
+pub use identity::{Principal, Unauthenticated, authenticate, is_standing, resume_session, sign_in};
 use keys::{NewKey, add_key};
 
 /// Who the audit log names for what was done at the command line.

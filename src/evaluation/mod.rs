@@ -20,6 +20,8 @@ mod ending;
 #[cfg(feature = "server")]
 pub mod estimate;
 #[cfg(feature = "server")]
+pub mod excerpts;
+#[cfg(feature = "server")]
 pub mod failed_answers;
 #[cfg(feature = "server")]
 pub mod following;
@@ -41,6 +43,8 @@ pub mod quota;
 mod rejudging;
 #[cfg(feature = "server")]
 mod reserving;
+#[cfg(feature = "server")]
+pub mod spool;
 #[cfg(feature = "server")]
 pub mod staging;
 #[cfg(feature = "server")]

@@ -69,6 +69,17 @@ impl Quota {
     pub fn resets(&self) -> bool {
         self.total.is_none_or(|total| self.used_total < total + self.granted_total)
     }
+
+    /// What a team is told that has nothing left.
+    pub fn used_up(&self) -> String {
+        let Quota { split, per_day, granted_today, used_today, used_total, resets_at, .. } = self;
+        if self.resets() {
+            let today = per_day + granted_today;
+            format!("{used_today} of {today} submissions of today are used; more from {resets_at}")
+        } else {
+            format!("all {used_total} submissions to `{split}` are used; ask the maintainers")
+        }
+    }
 }
 
 /// What a team has left for a split at this instant.

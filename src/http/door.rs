@@ -57,7 +57,8 @@ fn secure(headers: &mut HeaderMap, path: &str) {
     };
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    // Not `no-referrer`: a form's `Origin` would be `null` with it.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
 }
 
 /// Lets a request through to its handler, or not, and writes down what came of it.

@@ -164,9 +164,10 @@ impl From<Unauthenticated> for Problem {
     fn from(error: Unauthenticated) -> Problem {
         let code = match error {
             Unauthenticated::Store(error) => return error.into(),
+            Unauthenticated::Sign(error) => return Problem::internal(error),
             Unauthenticated::Missing => "missing_credential",
             Unauthenticated::Unknown => "unknown_credential",
-            Unauthenticated::Expired => "expired_token",
+            Unauthenticated::Expired | Unauthenticated::SessionExpired => "expired_token",
             Unauthenticated::ExpiredKey => "expired_key",
             Unauthenticated::Revoked => "revoked_key",
             Unauthenticated::Disabled => "disabled_team",
@@ -199,18 +200,7 @@ impl From<IntakeError> for Problem {
                 problem.with_errors(&refusal.faults, refusal.total)
             }
             IntakeError::Quota(quota) => {
-                let detail = if quota.resets() {
-                    format!(
-                        "{} of {} submissions of today are used; more from {}",
-                        quota.used_today, quota.per_day, quota.resets_at
-                    )
-                } else {
-                    format!(
-                        "all {} submissions to `{}` are used; ask the maintainers",
-                        quota.used_total, quota.split
-                    )
-                };
-                let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", detail);
+                let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", quota.used_up());
                 if quota.resets() { problem.retry_after(quota.resets_in_s) } else { problem }
             }
             IntakeError::OtherContent => {
@@ -277,7 +267,7 @@ impl From<UploadError> for Problem {
                 Problem::new(status, code, format!("the metadata are faulty: {}", fault.detail))
                     .with_errors(&[fault], 1)
             }
-            UploadError::Silent | UploadError::Slow { .. } => {
+            UploadError::Slow(_) => {
                 Problem::new(StatusCode::REQUEST_TIMEOUT, "slow_upload", error.to_string())
             }
             UploadError::Io(error) => Problem::internal(error),

@@ -23,8 +23,8 @@ mod leaderboard;
 mod openapi;
 mod page;
 mod questions;
-mod range;
 mod quota;
+mod range;
 mod review;
 mod signup;
 mod submission_view;
@@ -50,7 +50,7 @@ use crate::media::Media;
 use crate::tokens::Signer;
 
 pub use door::guard;
-pub use error::{extractor_errors, unmatched};
+pub use error::{Problem, extractor_errors, unmatched};
 pub use openapi::{document, stand_at_zero};
 
 /// What the handlers share.

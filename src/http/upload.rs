@@ -1,39 +1,17 @@
-//! Reading an upload: a form of `metadata` (JSON) and `predictions` (file), spooled with a limit. Knows nothing of what
-//! the file says.
-
-use std::io::{Seek as _, SeekFrom, Write as _};
-use std::time::Duration;
+//! Reading an upload: a form of `metadata` (JSON) and `predictions` (file). Knows nothing of what the file says.
 
 use actix_multipart::{Field, Multipart, MultipartError};
 use actix_web::HttpRequest;
-use actix_web::web::Bytes;
 use futures::TryStreamExt as _;
-use sha2::{Digest as _, Sha256};
 use tempfile::SpooledTempFile;
-use tokio::time::{Instant, timeout};
 
-use crate::domain::fault::{Fault, FaultCode};
+use crate::domain::fault::Fault;
 use crate::domain::submission::{Metadata, MetadataFault};
 use crate::evaluation::intake::Upload;
-
-/// A file up to this size stays in memory.
-const IN_MEMORY_BYTES: usize = 1 << 20;
+use crate::evaluation::spool::{Pace, SpoolError, Spooled, spool};
 
 /// The metadata are a few fields.
 const MAX_METADATA_BYTES: usize = 64 << 10;
-
-/// How long the sender may be silent.
-const SILENCE: Duration = Duration::from_secs(30);
-
-/// How long an upload may take beside the time for its bytes at [`SLOWEST_BYTES_PER_S`]: a sender that trickles holds a
-/// connection, and perhaps a file, as one that is silent does.
-const GRACE: Duration = Duration::from_secs(60);
-
-const SLOWEST_BYTES_PER_S: u64 = 8 << 10;
-
-/// Bytes that are read and dropped after the limit, so that an ordinary sender hears what is wrong before the line is
-/// cut.
-const DROPPED_BYTES: u64 = 256 << 20;
 
 const MAX_KEY_CHARS: usize = 200;
 
@@ -63,28 +41,22 @@ pub enum UploadError {
     /// The file is too large.
     #[error("{}", .0.detail)]
     TooLarge(Fault),
-    /// The sender fell silent.
-    #[error("nothing came for {} s; send the file again", SILENCE.as_secs())]
-    Silent,
-    /// The sender trickles.
-    #[error(
-        "{bytes} bytes came in {elapsed_s} s, which is slower than {SLOWEST_BYTES_PER_S} bytes a second; send the file \
-         again over a faster line, compressed with gzip or zstd"
-    )]
-    Slow {
-        /// How much came.
-        bytes: u64,
-        /// In which time.
-        elapsed_s: u64,
-    },
+    /// The sender fell silent or trickles, in words.
+    #[error("{0}")]
+    Slow(String),
     /// The file cannot be kept.
     #[error("the upload cannot be kept: {0}")]
     Io(#[from] std::io::Error),
 }
 
-impl From<MultipartError> for UploadError {
-    fn from(error: MultipartError) -> Self {
-        UploadError::Form(error)
+impl From<SpoolError<MultipartError>> for UploadError {
+    fn from(error: SpoolError<MultipartError>) -> Self {
+        match error {
+            SpoolError::Source(error) => UploadError::Form(error),
+            SpoolError::TooLarge(fault) => UploadError::TooLarge(fault),
+            error @ (SpoolError::Silent | SpoolError::Slow { .. }) => UploadError::Slow(error.to_string()),
+            SpoolError::Io(error) => UploadError::Io(error),
+        }
     }
 }
 
@@ -100,7 +72,7 @@ pub async fn read_upload(
 ) -> Result<Upload<SpooledTempFile>, UploadError> {
     let idempotency_key = idempotency_key(request)?;
     let (mut metadata, mut predictions) = (None, None);
-    let mut pace = Pace { began: Instant::now(), bytes: 0 };
+    let mut pace = Pace::start();
     while let Some(field) = pace.spoken(form.try_next()).await? {
         match field.name() {
             Some("metadata") if metadata.is_some() => return Err(UploadError::Twice("metadata")),
@@ -116,37 +88,8 @@ pub async fn read_upload(
         }
     }
     let metadata = metadata.ok_or(UploadError::Missing("metadata"))?;
-    let (file, file_sha256) = predictions.ok_or(UploadError::Missing("predictions"))?;
+    let Spooled { file, sha256: file_sha256, .. } = predictions.ok_or(UploadError::Missing("predictions"))?;
     Ok(Upload { team_id, metadata, file, file_sha256, idempotency_key })
-}
-
-/// How fast an upload comes.
-struct Pace {
-    began: Instant,
-    bytes: u64,
-}
-
-impl Pace {
-    /// The next part of the form, if it comes in time.
-    async fn spoken<T>(
-        &self,
-        next: impl Future<Output = Result<Option<T>, MultipartError>>,
-    ) -> Result<Option<T>, UploadError> {
-        let allowed = GRACE + Duration::from_secs(self.bytes / SLOWEST_BYTES_PER_S);
-        let left = allowed.saturating_sub(self.began.elapsed());
-        let late = |_| match left < SILENCE {
-            true => UploadError::Slow { bytes: self.bytes, elapsed_s: self.began.elapsed().as_secs() },
-            false => UploadError::Silent,
-        };
-        Ok(timeout(left.min(SILENCE), next).await.map_err(late)??)
-    }
-
-    /// The next bytes of a part, counted.
-    async fn bytes_of(&mut self, field: &mut Field) -> Result<Option<Bytes>, UploadError> {
-        let bytes = self.spoken(field.try_next()).await?;
-        self.bytes += bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
-        Ok(bytes)
-    }
 }
 
 async fn read_metadata(mut field: Field, pace: &mut Pace) -> Result<Metadata, UploadError> {
@@ -185,43 +128,6 @@ fn pointer(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     missing.map(|(name, _)| format!("/{name}")).unwrap_or_default()
 }
 
-/// Keeps a file, counting and hashing it as it comes. Of one that is too large no more than its beginning is kept: a byte
-/// over the limit, by which its reader finds that out, beside whatever else is wrong.
-async fn spool(
-    mut field: Field,
-    max_bytes: u64,
-    pace: &mut Pace,
-) -> Result<(SpooledTempFile, String), UploadError> {
-    let mut file = SpooledTempFile::new(IN_MEMORY_BYTES);
-    let mut hash = Sha256::new();
-    let (mut left, mut dropped) = (max_bytes.saturating_add(1), 0_u64);
-    while let Some(bytes) = pace.bytes_of(&mut field).await? {
-        let (kept, rest) = bytes.split_at(bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX)));
-        hash.update(kept);
-        file.write_all(kept)?;
-        left -= kept.len() as u64;
-        dropped += rest.len() as u64;
-        if dropped > DROPPED_BYTES {
-            return Err(too_large(max_bytes));
-        }
-    }
-    file.seek(SeekFrom::Start(0))?;
-    Ok((file, hex::encode(hash.finalize())))
-}
-
-fn too_large(max_bytes: u64) -> UploadError {
-    UploadError::TooLarge(Fault {
-        code: FaultCode::TooLarge,
-        line: None,
-        column: None,
-        pointer: None,
-        question_id: None,
-        detail: format!(
-            "the file has more than {max_bytes} bytes; send one answer a question and nothing else"
-        ),
-    })
-}
-
 fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, UploadError> {
     let Some(value) = request.headers().get("idempotency-key") else { return Ok(None) };
     let key = value.to_str().map_err(|_| UploadError::Key)?.trim();
@@ -235,8 +141,11 @@ mod tests {
     use actix_web::error::PayloadError;
     use actix_web::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
     use actix_web::test::TestRequest;
+    use actix_web::web::Bytes;
     use futures::StreamExt as _;
     use futures::stream::{self, Stream};
+    use std::time::Duration;
+    use tokio::time::Instant;
 
     use super::*;
 
@@ -266,14 +175,20 @@ mod tests {
     #[actix_web::test]
     async fn a_sender_that_trickles_is_told_so_after_a_minute() {
         let (error, took_s) = outcome(trickle(b"a", 1000)).await;
-        assert!(matches!(error, UploadError::Slow { bytes: 50..70, elapsed_s: 60 }), "{error}");
+        assert!(
+            matches!(&error, UploadError::Slow(detail) if detail.contains("bytes came in 60 s")),
+            "{error}"
+        );
         assert!((60..=61).contains(&took_s), "{took_s}");
     }
 
     #[actix_web::test]
     async fn a_sender_that_falls_silent_is_told_so_after_half_a_minute() {
         let (error, took_s) = outcome(trickle(b"a", 3_600_000)).await;
-        assert!(matches!(error, UploadError::Silent), "{error}");
+        assert!(
+            matches!(&error, UploadError::Slow(detail) if detail.contains("nothing came for 30 s")),
+            "{error}"
+        );
         assert!((30..=31).contains(&took_s), "{took_s}");
     }
 

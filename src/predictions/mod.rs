@@ -5,6 +5,7 @@ mod columns;
 mod decompress;
 mod document;
 mod encoding;
+mod excerpt;
 mod form;
 mod index;
 mod json;
@@ -26,6 +27,7 @@ use std::io::{self, Read};
 use crate::domain::fault::{Fault, FaultCode, Warning};
 use crate::domain::question::QuestionFormat;
 
+pub use excerpt::excerpts;
 pub use index::QuestionIndex;
 
 use decompress::Stop;

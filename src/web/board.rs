@@ -1,7 +1,8 @@
 //! The leaderboard as a page: both tables of the paper, live. Knows nothing of requests.
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
+use super::frame::{self, Page, Viewer};
 use crate::domain::column::{CaptionDimension, Column, Unit};
 use crate::domain::question::Split;
 use crate::domain::submission::Group;
@@ -56,7 +57,9 @@ pub fn page(board: &Leaderboard) -> Vec<u8> {
         }
         (notes(board))
     };
-    document(&title(board), body).into_string().into_bytes()
+    let title = title(board);
+    let page = Page { title: &title, address: "/", viewer: Viewer::Anybody, script: None };
+    frame::document(&page, &body).into_string().into_bytes()
 }
 
 /// The judge, if it was asked for by its id.
@@ -84,40 +87,8 @@ fn address(board: &Leaderboard, split: Split, sort: Option<&str>) -> String {
     format!("/?split={split}{sort}{}", judge.unwrap_or_default())
 }
 
-/// A page that only says something.
-pub fn message(title: &str, detail: &str) -> Markup {
-    document(title, html! { h1 { (title) } p { (detail) } p { a href="/" { "To the leaderboard" } } })
-}
-
 fn title(board: &Leaderboard) -> String {
     format!("MarineLife-16K leaderboard, {} split", board.split)
-}
-
-fn document(title: &str, body: Markup) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " · Secchi" }
-                link rel="stylesheet" href="/assets/style.css";
-            }
-            body {
-                a.skip href="#content" { "Skip to the content" }
-                main #content { (body) }
-                footer {
-                    p {
-                        "Secchi, the evaluation server of MarineLife-16K. "
-                        a href="/docs/" { "API" } " · "
-                        a href="/api/v1/leaderboard" { "JSON" } " · "
-                        a href="/api/v1/leaderboard?format=csv" { "CSV" }
-                    }
-                }
-            }
-        }
-    }
 }
 
 fn header(board: &Leaderboard) -> Markup {
@@ -264,14 +235,14 @@ fn moving(column: Column) -> Option<CaptionDimension> {
     (moving == column).then_some(column.caption_dimension()?)
 }
 
-fn places(unit: Unit) -> usize {
+pub(super) fn places(unit: Unit) -> usize {
     match unit {
         Unit::Percent => 1,
         Unit::Points => 2,
     }
 }
 
-fn interval(cell: &ScoreCell) -> String {
+pub(super) fn interval(cell: &ScoreCell) -> String {
     let places = places(cell.unit);
     let [low, high] = cell.ci95.map(|bound| to_decimals(bound, places));
     format!("{low}–{high}")

@@ -1,41 +1,125 @@
 //! The pages: HTML made on the server, useful without scripts. Knows nothing of the API.
 
+mod assets;
 mod board;
+mod frame;
+mod refusal;
+mod session;
+mod sign_in;
+mod submission_page;
+mod submissions;
+mod submit;
+mod submit_form;
+mod submit_page;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use actix_web::http::header;
+use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, guard, web};
 
+use crate::config::HttpSettings;
 use crate::evaluation::Evaluation;
 use crate::evaluation::board_query::{BoardParameters, BoardQueryError};
 use crate::evaluation::boards::{BoardFormat, Boards};
-
-const STYLE: &str = include_str!("assets/style.css");
+use crate::limiter::{HttpLimiter, origin};
+use crate::tokens::Signer;
 
 /// The title of a page instead of a board that is asked for wrongly.
 const NO_BOARD: &str = "This board does not exist";
 
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// Attempts to sign in that one address has a minute.
+const ATTEMPTS_PER_MINUTE: u32 = 20;
+
 /// What the pages share.
 pub struct Pages {
-    /// The store.
-    pub evaluation: Arc<Evaluation>,
+    /// The store and the use cases.
+    evaluation: Arc<Evaluation>,
     /// Leaderboards as last built.
-    pub boards: Arc<Boards>,
+    boards: Arc<Boards>,
+    /// Signs what a browser is recognised by.
+    signer: Signer,
+    /// Counts attempts to sign in by address.
+    attempts: Option<HttpLimiter>,
+    /// Addresses whose `X-Forwarded-For` is believed.
+    trusted_proxies: Vec<IpAddr>,
+    /// Scheme and host under which browsers find this server, where it was told.
+    public_origin: Option<String>,
+}
+
+impl Pages {
+    /// Pages that recognise browsers by `signer`, under these settings.
+    pub fn new(
+        evaluation: Arc<Evaluation>,
+        boards: Arc<Boards>,
+        signer: Signer,
+        settings: &HttpSettings,
+    ) -> Pages {
+        let origin = |url: &String| {
+            let (scheme, rest) = url.split_once("://")?;
+            Some(format!("{scheme}://{}", rest.split('/').next()?).to_ascii_lowercase())
+        };
+        Pages {
+            evaluation,
+            boards,
+            signer,
+            attempts: HttpLimiter::new(ATTEMPTS_PER_MINUTE),
+            trusted_proxies: settings.trusted_proxies.clone(),
+            public_origin: settings.public_url.as_ref().and_then(origin),
+        }
+    }
+
+    /// The address that limits count a request under.
+    fn address(&self, request: &HttpRequest) -> String {
+        let forwarded_for = request.headers().get(FORWARDED_FOR).and_then(|value| value.to_str().ok());
+        origin(request.peer_addr().map(|address| address.ip()), forwarded_for, &self.trusted_proxies)
+    }
+
+    /// Whether browsers reach this server by TLS alone.
+    fn is_secure(&self) -> bool {
+        self.public_origin.as_ref().is_some_and(|origin| origin.starts_with("https://"))
+    }
 }
 
 /// The routes of the pages.
 pub fn routes(config: &mut web::ServiceConfig) {
-    config
-        .service(web::resource("/").guard(guard::Get()).to(find_board))
-        .service(web::resource("/assets/style.css").guard(guard::Get()).to(find_style));
+    config.service(web::resource("/").guard(guard::Get()).to(find_board)).configure(assets::routes);
+    let mut page = |path: &str, routes: Vec<actix_web::Route>| {
+        let resource = web::resource(path).default_service(web::to(wrong_method));
+        config.service(routes.into_iter().fold(resource, actix_web::Resource::route));
+    };
+    page("/sign-in", vec![web::get().to(sign_in::show), web::post().to(sign_in::sign_in)]);
+    page("/sign-out", vec![web::post().to(sign_in::sign_out)]);
+    page("/submit", vec![web::get().to(submit::show), web::post().to(submit::create_submission)]);
+    page("/submissions", vec![web::get().to(submissions::list)]);
+    page("/submissions/{id}", vec![web::get().to(submissions::show)]);
+    page("/submissions/{id}/progress", vec![web::get().to(submissions::find_progress)]);
+    page("/submissions/{id}/visibility", vec![web::post().to(submissions::update_visibility)]);
+    page("/submissions/{id}/withdraw", vec![web::post().to(submissions::withdraw)]);
+    page("/submissions/{id}/cancel", vec![web::post().to(submissions::cancel)]);
 }
 
-async fn find_style() -> HttpResponse {
-    HttpResponse::Ok()
-        .insert_header((header::CACHE_CONTROL, "public, max-age=3600"))
-        .content_type("text/css; charset=utf-8")
-        .body(STYLE)
+/// Whether an address that nothing stands at is to be answered by a page.
+pub fn expects_page(request: &HttpRequest) -> bool {
+    let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    !request.path().starts_with("/api/") && accept.is_some_and(|accept| accept.contains("text/html"))
+}
+
+/// The page at an address that nothing stands at.
+pub async fn unmatched() -> HttpResponse {
+    let detail = "There is no page at this address. Check it for a slip, or start from the leaderboard.";
+    refusal::html(StatusCode::NOT_FOUND, frame::message("This page does not exist", detail))
+}
+
+async fn wrong_method(request: HttpRequest) -> HttpResponse {
+    let detail = "This address is not asked in this way. Start from the leaderboard.";
+    let page = frame::message("This page is not asked like that", detail);
+    let mut response = refusal::html(StatusCode::METHOD_NOT_ALLOWED, page);
+    let allowed = if request.method() == Method::GET { "POST" } else { "GET, HEAD" };
+    response.headers_mut().insert(header::ALLOW, header::HeaderValue::from_static(allowed));
+    response
 }
 
 async fn find_board(
@@ -45,9 +129,7 @@ async fn find_board(
 ) -> HttpResponse {
     let query = match parameters.query() {
         Ok(query) => query,
-        Err(error) => {
-            return message(HttpResponse::BadRequest(), NO_BOARD, &error.to_string());
-        }
+        Err(error) => return message(StatusCode::BAD_REQUEST, NO_BOARD, &error.to_string()),
     };
     let store = &pages.evaluation.store;
     match pages.boards.rendered(store, query, BoardFormat::Html, board::page).await {
@@ -64,16 +146,16 @@ async fn find_board(
             response.content_type("text/html; charset=utf-8").body(rendered.body)
         }
         Err(error @ BoardQueryError::UnknownJudge { .. }) => {
-            message(HttpResponse::NotFound(), NO_BOARD, &error.to_string())
+            message(StatusCode::NOT_FOUND, NO_BOARD, &error.to_string())
         }
         Err(error) => {
             tracing::error!(%error, "the board could not be built");
             let detail = "The database is not to be reached. Try again in a moment.";
-            message(HttpResponse::ServiceUnavailable(), "The board cannot be shown", detail)
+            message(StatusCode::SERVICE_UNAVAILABLE, "The board cannot be shown", detail)
         }
     }
 }
 
-fn message(mut response: actix_web::HttpResponseBuilder, title: &str, detail: &str) -> HttpResponse {
-    response.content_type("text/html; charset=utf-8").body(board::message(title, detail).into_string())
+fn message(status: StatusCode, title: &str, detail: &str) -> HttpResponse {
+    refusal::html(status, frame::message(title, detail))
 }

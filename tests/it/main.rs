@@ -31,6 +31,7 @@ mod metadata;
 mod metering;
 mod migrations;
 mod operations;
+mod pages;
 mod process;
 mod program;
 mod question_keys;

@@ -1,0 +1,114 @@
+//! What all pages share: head, navigation, footer, and how instants and states are written. Knows no single page.
+
+use maud::{DOCTYPE, Markup, html};
+
+use super::assets::{self, PROGRESS, STYLE, SUBMIT};
+use super::session::Session;
+use crate::domain::instant;
+
+/// What a page is, beside its content.
+pub(super) struct Page<'a> {
+    pub(super) title: &'a str,
+    /// The link of the navigation that leads here.
+    pub(super) address: &'a str,
+    pub(super) viewer: Viewer<'a>,
+    pub(super) script: Option<Script>,
+}
+
+/// Who looks at a page, as far as the page may know.
+#[derive(Clone, Copy)]
+pub(super) enum Viewer<'a> {
+    /// The page is the same for everybody.
+    Anybody,
+    /// Nobody is signed in.
+    Guest,
+    Team(&'a Session),
+}
+
+/// What adds comfort to a page that works without.
+#[derive(Clone, Copy)]
+pub(super) enum Script {
+    Submit,
+    Progress,
+}
+
+const EVERYBODYS: [(&str, &str); 2] = [("/", "Leaderboard"), ("/submit", "Submit")];
+
+const TEAMS: [(&str, &str); 1] = [("/submissions", "Submissions")];
+
+/// The whole document around `content`.
+pub(super) fn document(page: &Page<'_>, content: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (page.title) " · Secchi" }
+                link rel="stylesheet" href=(assets::address(&STYLE));
+                @match page.script {
+                    Some(Script::Submit) => script src=(assets::address(&SUBMIT)) defer {},
+                    Some(Script::Progress) => script src=(assets::address(&PROGRESS)) defer {},
+                    None => {}
+                }
+            }
+            body {
+                a.skip href="#content" { "Skip to the content" }
+                (bar(page))
+                main #content tabindex="-1" { (content) }
+                footer {
+                    p {
+                        "Secchi, the evaluation server of MarineLife-16K. "
+                        a href="/docs/" { "API" } " · "
+                        a href="/api/v1/leaderboard" { "JSON" } " · "
+                        a href="/api/v1/leaderboard?format=csv" { "CSV" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn bar(page: &Page<'_>) -> Markup {
+    let link = |(address, name): (&str, &str)| {
+        html! { a href=(address) aria-current=[(address == page.address).then_some("page")] { (name) } }
+    };
+    html! {
+        div.bar {
+            nav aria-label="Secchi" {
+                @for target in EVERYBODYS { (link(target)) }
+                @match page.viewer {
+                    Viewer::Anybody => (link(("/submissions", "Your team"))),
+                    Viewer::Guest => (link(("/sign-in", "Sign in"))),
+                    Viewer::Team(_) => { @for target in TEAMS { (link(target)) } }
+                }
+            }
+            @if let Viewer::Team(session) = page.viewer {
+                form.who method="post" action="/sign-out" {
+                    (session.token_field())
+                    span { "Signed in as " strong { (session.principal.team.slug) } }
+                    button.plain type="submit" { "Sign out" }
+                }
+            }
+        }
+    }
+}
+
+/// A page that only says something.
+pub(super) fn message(title: &str, detail: &str) -> Markup {
+    let page = Page { title, address: "", viewer: Viewer::Anybody, script: None };
+    let content = html! {
+        h1 { (title) }
+        p { (detail) }
+        p { a href="/" { "To the leaderboard" } }
+    };
+    document(&page, &content)
+}
+
+/// An instant to the minute, in UTC.
+pub(super) fn when(instant_ms: i64) -> Markup {
+    let exact = instant::rfc3339(instant_ms);
+    let (day, time) = (exact.get(..10).unwrap_or_default(), exact.get(11..16).unwrap_or_default());
+    html! { time datetime=(exact) { (day) " " (time) " UTC" } }
+}

@@ -1,0 +1,349 @@
+//! One submission as a page, and the list of a team's. Decides nothing.
+
+use maud::{Markup, html};
+
+use super::board::{interval, places};
+use super::frame::{self, Page, Script, Viewer, when};
+use super::session::Session;
+use super::submit_page::{capital, warnings};
+use crate::domain::column::{Column, Unit};
+use crate::domain::key::Scope;
+use crate::domain::submission::{Group, PausedFor, SubmissionState, Visibility};
+use crate::evaluation::standing::{JudgeHead, ScoreCells};
+use crate::scoring::decimals::to_decimals;
+use crate::store::submissions::Submission;
+
+/// A submission with what its page shows beside it.
+pub(super) struct Seen {
+    pub(super) submission: Submission,
+    pub(super) judge: Option<JudgeHead>,
+    pub(super) scores: ScoreCells,
+    /// Answers that maintainers decided by hand.
+    pub(super) decided_by_hand: usize,
+}
+
+pub(super) fn page(session: &Session, seen: &Seen, error: Option<&str>) -> Markup {
+    let submission = &seen.submission;
+    let metadata = &submission.metadata;
+    let title = match error {
+        Some(_) => format!("Error: {}", metadata.model_name),
+        None => metadata.model_name.clone(),
+    };
+    let follows = !submission.state.is_final();
+    let page = Page {
+        title: &title,
+        address: "",
+        viewer: Viewer::Team(session),
+        script: follows.then_some(Script::Progress),
+    };
+    let content = html! {
+        p.crumb { a href="/submissions" { "Submissions" } }
+        h1 { (metadata.model_name) }
+        p.facts {
+            "Split " strong { (metadata.split) } " · release " strong { (submission.release) }
+            " · submitted " (when(submission.created_at_ms))
+        }
+        @if let Some(error) = error {
+            section.summary role="alert" aria-labelledby="summary-title" {
+                h2 #summary-title { "That could not be done" }
+                p { (capital(error)) "." }
+            }
+        }
+        (standing(submission))
+        @if !seen.scores.is_empty() { (scores(seen)) }
+        (answers(seen))
+        (about(submission))
+        (decisions(session, submission))
+    };
+    frame::document(&page, &content)
+}
+
+/// Where a submission stands, in a sentence.
+pub(super) fn sentence(submission: &Submission) -> String {
+    let progress = submission.progress;
+    match (submission.state, submission.paused_for) {
+        (SubmissionState::Queued, _) => "Waiting for its turn.".into(),
+        (SubmissionState::Grading, _) => "The multiple-choice answers are being graded.".into(),
+        (SubmissionState::Judging, None) => {
+            format!("Judging: {} of {} open-ended answers.", progress.judged, progress.to_judge)
+        }
+        (SubmissionState::Judging, Some(PausedFor::Budget)) => format!(
+            "Judging rests at {} of {} open-ended answers till tomorrow, since today's budget is used up. It goes on by itself.",
+            progress.judged, progress.to_judge
+        ),
+        (SubmissionState::Judging, Some(PausedFor::JudgeUnavailable)) => format!(
+            "Judging rests at {} of {} open-ended answers, since the judge does not answer. It goes on by itself.",
+            progress.judged, progress.to_judge
+        ),
+        (SubmissionState::Scored, _) => "Scored.".into(),
+        (SubmissionState::Incomplete, _) => format!(
+            "{} open-ended answers could not be judged. They count as unknown, not as 0; a maintainer can have them tried again.",
+            progress.failed
+        ),
+        (SubmissionState::Cancelled, _) => "Cancelled.".into(),
+        (SubmissionState::Failed, _) => {
+            "The server failed at it. That is not the file's fault; a maintainer can have it tried again."
+                .into()
+        }
+    }
+}
+
+/// How many open-ended answers are scored, of how many; none while that is not known.
+pub(super) fn done(submission: &Submission) -> Option<(i32, i32)> {
+    let progress = submission.progress;
+    (submission.state == SubmissionState::Judging && progress.to_judge > 0)
+        .then_some((progress.judged, progress.to_judge))
+}
+
+fn standing(submission: &Submission) -> Markup {
+    let follows = !submission.state.is_final();
+    let address = format!("/submissions/{}/progress", submission.id);
+    html! {
+        section.state aria-labelledby="state" data-progress=[follows.then_some(address)] {
+            h2 #state { "State" }
+            p { (badge(submission)) " " span data-sentence role="status" { (sentence(submission)) } }
+            @if follows {
+                @let (value, max) = done(submission).unzip();
+                progress value=[value.or(Some(0))] max=[max.or(Some(1))] aria-label="Open-ended answers judged" {}
+                noscript { p { a href={ "/submissions/" (submission.id) } { "Look again" } } }
+                p.wrong data-lost role="status" {}
+            }
+            @if let Some(reason) = &submission.withdrawn_reason {
+                p { "Withdrawn for good. Readers are told: " q { (reason) } }
+            } @else if submission.state == SubmissionState::Scored {
+                p { (seen_by(submission.metadata.visibility)) }
+            }
+        }
+    }
+}
+
+fn badge(submission: &Submission) -> Markup {
+    let (word, kind) = match submission.state {
+        _ if submission.withdrawn_reason.is_some() => ("withdrawn", "ended"),
+        SubmissionState::Scored => ("scored", "fine"),
+        SubmissionState::Incomplete | SubmissionState::Failed => (submission.state.as_str(), "bad"),
+        SubmissionState::Cancelled => ("cancelled", "ended"),
+        state => (state.as_str(), "going"),
+    };
+    html! { span.badge.(kind) data-state { (word) } }
+}
+
+fn seen_by(visibility: Visibility) -> &'static str {
+    match visibility {
+        Visibility::Private => "Only your team sees it.",
+        Visibility::Anonymous => "It is on the leaderboard without your team's name.",
+        Visibility::Public => "It is on the leaderboard under your team's name.",
+    }
+}
+
+fn scores(seen: &Seen) -> Markup {
+    let stands = Column::ALL.iter().filter_map(|column| Some((column, seen.scores.get(column)?)));
+    let waits = seen.submission.state != SubmissionState::Scored && seen.scores.len() < Column::ALL.len();
+    html! {
+        section aria-labelledby="scores" {
+            h2 #scores { "Scores" }
+            @if seen.judge.as_ref().is_some_and(JudgeHead::is_offline) {
+                p.notice role="note" {
+                    strong { "Offline judge. " }
+                    "Open-ended columns are scored by word overlap with the annotators' evidence, not by a language model."
+                }
+            }
+            @if waits { p { "Columns that need open-ended answers come when all of these are judged." } }
+            div.scroll tabindex="0" role="region" aria-labelledby="scores" {
+                table {
+                    thead { tr {
+                        th scope="col" { "Column" }
+                        th.number scope="col" { "Score" }
+                        th.number scope="col" { "95 % interval" }
+                        th.number scope="col" { "Questions" }
+                    } }
+                    tbody {
+                        @for (column, cell) in stands {
+                            tr {
+                                th scope="row" { (column) br; small.wrap { (column.label()) } }
+                                td.number { strong { (to_decimals(cell.value, places(cell.unit))) } (unit(cell.unit)) }
+                                td.number { (interval(cell)) }
+                                td.number { (cell.n) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Percent => " %",
+        Unit::Points => " of 5",
+    }
+}
+
+fn answers(seen: &Seen) -> Markup {
+    let submission = &seen.submission;
+    let progress = submission.progress;
+    html! {
+        section aria-labelledby="answers" {
+            h2 #answers { "Answers" }
+            dl {
+                dt { "Answered" } dd { (submission.answered) " of " (submission.questions) " questions" }
+                @if submission.configuration_id.is_some() {
+                    dt { "Without a letter that could be read" } dd { (submission.unparsed) }
+                    dt { "Open-ended answers judged" }
+                    dd {
+                        (progress.judged) " of " (progress.to_judge)
+                        @if progress.reused > 0 { ", " (progress.reused) " of them known before" }
+                        @if progress.failed > 0 { "; " (progress.failed) " could not be judged" }
+                    }
+                }
+                @if let Some(judge) = &seen.judge { dt { "Judge" } dd { (judge.model) " " code { (judge.configuration) } } }
+                @if seen.decided_by_hand > 0 { dt { "Decided by hand" } dd { (seen.decided_by_hand) } }
+            }
+            (warnings(&submission.warnings))
+        }
+    }
+}
+
+fn about(submission: &Submission) -> Markup {
+    let metadata = &submission.metadata;
+    let group = match Group::of(metadata.access, metadata.parameters_b) {
+        Group::Closed => "closed model",
+        Group::OpenSmall => "open model below 10 B parameters",
+        Group::OpenLarge => "open model of 10 B parameters and more",
+    };
+    let link = |address: &str| html! { a href=(address) rel="nofollow noopener" { (address) } };
+    html! {
+        section aria-labelledby="about" {
+            h2 #about { "About the run" }
+            dl {
+                dt { "Group" } dd { (group) }
+                @if let Some(billions) = metadata.parameters_b { dt { "Parameters" } dd { (billions) " B" } }
+                @if let Some(backbone) = &metadata.backbone { dt { "Backbone" } dd { (backbone) } }
+                @if let Some(text) = &metadata.description { dt { "Description" } dd.text { (text) } }
+                @if let Some(address) = &metadata.paper_url { dt { "Paper" } dd { (link(address)) } }
+                @if let Some(address) = &metadata.code_url { dt { "Code" } dd { (link(address)) } }
+                dt { "Id" } dd { code { (submission.id) } }
+                @if let Some(finished_at_ms) = submission.finished_at_ms { dt { "Ended" } dd { (when(finished_at_ms)) } }
+            }
+        }
+    }
+}
+
+/// What a team may decide now; each behind a fold, so that no single press does it.
+fn decisions(session: &Session, submission: &Submission) -> Markup {
+    let is_standing = submission.withdrawn_reason.is_none();
+    let is_scored = submission.state == SubmissionState::Scored;
+    let visibility = submission.metadata.visibility;
+    let others = Visibility::ALL.iter().filter(|other| **other != visibility);
+    html! {
+        @if session.principal.scope >= Scope::Submit && is_standing && (is_scored || !submission.state.is_final()) {
+            section.decisions aria-labelledby="decisions" {
+                h2 #decisions { "Decide" }
+                @for other in others { (visibility_form(session, submission, *other)) }
+                @if is_scored {
+                    (decision(session, submission, "withdraw", "Withdraw for good", html! {
+                        p { "The entry leaves every board, and its address tells the reason. This cannot be undone, and the quota is not given back." }
+                        div.field {
+                            label for="reason" { "Reason for readers" }
+                            input #reason name="reason" type="text" required maxlength="500" autocomplete="off";
+                        }
+                    }))
+                } @else {
+                    (decision(session, submission, "cancel", "Cancel", html! {
+                        p { "It is not graded any further. The quota is given back while none of its scores could be read." }
+                    }))
+                }
+            }
+        }
+    }
+}
+
+fn visibility_form(session: &Session, submission: &Submission, to: Visibility) -> Markup {
+    let scored = submission.state == SubmissionState::Scored;
+    let (name, detail) = match to {
+        Visibility::Public if scored => {
+            ("Publish", "The entry stands on the leaderboard under your team's name.")
+        }
+        Visibility::Anonymous if scored => (
+            "Publish anonymously",
+            "The entry stands on the leaderboard; your team's name and links are not shown.",
+        ),
+        Visibility::Private if scored => {
+            ("Back to private", "The entry leaves the leaderboard; only your team sees it.")
+        }
+        Visibility::Public => {
+            ("Publish when scored", "It stands on the leaderboard under your team's name once it is scored.")
+        }
+        Visibility::Anonymous => (
+            "Publish anonymously when scored",
+            "It stands on the leaderboard once it is scored; your team's name is not shown.",
+        ),
+        Visibility::Private => ("Keep private", "It is not published when it is scored."),
+    };
+    let fields = html! { input type="hidden" name="visibility" value=(to); p { (detail) } };
+    decision(session, submission, "visibility", name, fields)
+}
+
+fn decision(session: &Session, submission: &Submission, action: &str, name: &str, fields: Markup) -> Markup {
+    html! {
+        details {
+            summary { (name) }
+            form method="post" action={ "/submissions/" (submission.id) "/" (action) } {
+                (session.token_field())
+                (fields)
+                button type="submit" { "Yes, " (name.to_lowercase()) }
+            }
+        }
+    }
+}
+
+pub(super) fn list(session: &Session, items: &[Seen], more: bool) -> Markup {
+    let page =
+        Page { title: "Submissions", address: "/submissions", viewer: Viewer::Team(session), script: None };
+    let content = html! {
+        h1 { "Submissions" }
+        @if items.is_empty() {
+            p.empty { "Your team has submitted nothing yet. " a href="/submit" { "Submit a file" } }
+        } @else {
+            div.scroll tabindex="0" role="region" aria-label="Submissions" {
+                table {
+                    thead { tr {
+                        th.model scope="col" { "Model" }
+                        th scope="col" { "State" }
+                        th scope="col" { "Split" }
+                        th.number scope="col" { "MCQ" }
+                        th.number scope="col" { "OEMU" }
+                        th scope="col" { "Seen by" }
+                        th scope="col" { "Submitted" }
+                    } }
+                    tbody { @for item in items { (list_row(item)) } }
+                }
+            }
+            @if let Some(last) = items.last().filter(|_| more) {
+                p { a href={ "/submissions?before=" (last.submission.id) } { "Older ones" } }
+            }
+        }
+    };
+    frame::document(&page, &content)
+}
+
+fn list_row(item: &Seen) -> Markup {
+    let submission = &item.submission;
+    let metadata = &submission.metadata;
+    let score = |column| {
+        let cell = item.scores.get(&column);
+        html! { td.number { @match cell { Some(cell) => (to_decimals(cell.value, places(cell.unit))), None => "–" } } }
+    };
+    html! {
+        tr {
+            th.model scope="row" { a href={ "/submissions/" (submission.id) } { (metadata.model_name) } }
+            td { (badge(submission)) }
+            td { (metadata.split) }
+            (score(Column::Mcq))
+            (score(Column::Oemu))
+            td { (metadata.visibility) }
+            td.nowrap { (when(submission.created_at_ms)) }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! A team's submissions as pages: the list, one of them, its progress, and what its team decides about it.
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, web};
+use serde::Deserialize;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::Pages;
+use super::refusal::{Refusal, Shown, html, see_other};
+use super::session::{Posted, Session};
+use super::sign_in::Nothing;
+use super::submission_page::{self, Seen};
+use crate::domain::key::Scope;
+use crate::domain::submission::Visibility;
+use crate::evaluation::lifecycle::{self, LifecycleError, SubmissionChange};
+use crate::evaluation::standing::{JudgeHead, ScoreCells, score_cells};
+use crate::store::configurations::load_configuration;
+use crate::store::decisions::load_decisions;
+use crate::store::scores::load_scores;
+use crate::store::submissions::{Submission, load_submissions};
+use crate::store::{DbConnection, StoreError};
+
+/// Submissions on one page of the list.
+const LISTED: i64 = 50;
+
+/// Below which submission a page of the list begins.
+#[derive(Deserialize)]
+pub(super) struct Before {
+    before: Option<String>,
+}
+
+pub(super) async fn list(pages: web::Data<Pages>, session: Session, before: web::Query<Before>) -> Shown {
+    let before = match &before.before {
+        Some(text) => Some(Uuid::parse_str(text).map_err(|_| Refusal::not_found())?.to_string()),
+        None => None,
+    };
+    let team_id = session.principal.team.id.clone();
+    let found: Result<Vec<Seen>, StoreError> = pages
+        .evaluation
+        .store
+        .read(move |connection| {
+            let found = load_submissions(connection, Some(&team_id), before.as_deref(), LISTED + 1)?;
+            found.into_iter().map(|submission| seen(connection, submission)).collect()
+        })
+        .await;
+    let mut items = found?;
+    let more = items.len() > LISTED as usize;
+    items.truncate(LISTED as usize);
+    Ok(html(StatusCode::OK, submission_page::list(&session, &items, more)))
+}
+
+pub(super) async fn show(pages: web::Data<Pages>, session: Session, id: web::Path<String>) -> Shown {
+    let submission = own(&pages, &session, &id).await?;
+    page(&pages, &session, submission, StatusCode::OK, None).await
+}
+
+/// How far a submission has come, for the page's script.
+pub(super) async fn find_progress(pages: web::Data<Pages>, session: Session, id: web::Path<String>) -> Shown {
+    let submission = own(&pages, &session, &id).await?;
+    let done = submission_page::done(&submission);
+    let answer = json!({
+        "sentence": submission_page::sentence(&submission),
+        "state": submission.state,
+        "is_final": submission.state.is_final(),
+        "done": done.map(|(done, _)| done),
+        "of": done.map(|(_, of)| of),
+    });
+    Ok(HttpResponse::Ok().insert_header(("Cache-Control", "no-store")).json(answer))
+}
+
+/// Who shall see an entry.
+#[derive(Deserialize)]
+pub(super) struct Seeing {
+    visibility: Visibility,
+}
+
+pub(super) async fn update_visibility(
+    pages: web::Data<Pages>,
+    Posted { session, form }: Posted<Seeing>,
+    id: web::Path<String>,
+) -> Shown {
+    let change = SubmissionChange { visibility: Some(form.visibility), ..SubmissionChange::default() };
+    let before = own_to_change(&pages, &session, &id).await?;
+    let changed =
+        lifecycle::update_submission(&pages.evaluation, &session.principal.team.id, &before.id, change).await;
+    decided(&pages, &session, before, changed).await
+}
+
+/// Why an entry is taken off the board.
+#[derive(Deserialize)]
+pub(super) struct Withdrawal {
+    reason: String,
+}
+
+pub(super) async fn withdraw(
+    pages: web::Data<Pages>,
+    Posted { session, form }: Posted<Withdrawal>,
+    id: web::Path<String>,
+) -> Shown {
+    let before = own_to_change(&pages, &session, &id).await?;
+    let team = &session.principal.team;
+    let reason = form.reason.replace("\r\n", "\n");
+    let evaluation = &pages.evaluation;
+    let withdrawn =
+        lifecycle::withdraw_submission(evaluation, Some(&team.id), &team.slug, &before.id, &reason).await;
+    decided(&pages, &session, before, withdrawn).await
+}
+
+pub(super) async fn cancel(
+    pages: web::Data<Pages>,
+    Posted { session, .. }: Posted<Nothing>,
+    id: web::Path<String>,
+) -> Shown {
+    let before = own_to_change(&pages, &session, &id).await?;
+    let cancelled =
+        lifecycle::cancel_submission(&pages.evaluation, &session.principal.team.id, &before.id).await;
+    decided(&pages, &session, before, cancelled).await
+}
+
+async fn own(pages: &Pages, session: &Session, id: &str) -> Result<Submission, Refusal> {
+    let id = Uuid::parse_str(id).map_err(|_| Refusal::not_found())?.to_string();
+    Ok(lifecycle::own_submission(&pages.evaluation, &session.principal.team.id, &id).await?)
+}
+
+/// A submission that its team is about to change.
+async fn own_to_change(pages: &Pages, session: &Session, id: &str) -> Result<Submission, Refusal> {
+    session.needs(Scope::Submit)?;
+    own(pages, session, id).await
+}
+
+/// The submission's page after a decision, or before it with what stood against it.
+async fn decided(
+    pages: &Pages,
+    session: &Session,
+    before: Submission,
+    decision: Result<Submission, LifecycleError>,
+) -> Shown {
+    let (status, detail) = match decision {
+        Ok(after) => return Ok(see_other(&format!("/submissions/{}", after.id))),
+        Err(LifecycleError::Faults(faults)) => {
+            let details = faults
+                .iter()
+                .map(|fault| format!("`{}` {}", fault.pointer.trim_start_matches('/'), fault.detail));
+            (StatusCode::UNPROCESSABLE_ENTITY, details.collect::<Vec<_>>().join("; "))
+        }
+        Err(error @ (LifecycleError::State { .. } | LifecycleError::Withdrawn)) => {
+            (StatusCode::CONFLICT, error.to_string())
+        }
+        Err(error) => return Err(error.into()),
+    };
+    // As it is now: what stood against the decision may be news to the page.
+    let now = own(pages, session, &before.id).await?;
+    page(pages, session, now, status, Some(&detail)).await
+}
+
+async fn page(
+    pages: &Pages,
+    session: &Session,
+    submission: Submission,
+    status: StatusCode,
+    error: Option<&str>,
+) -> Shown {
+    let seen: Result<Seen, StoreError> =
+        pages.evaluation.store.read(move |connection| seen(connection, submission)).await;
+    Ok(html(status, submission_page::page(session, &seen?, error)))
+}
+
+fn seen(connection: &mut DbConnection, submission: Submission) -> Result<Seen, StoreError> {
+    let Some(configuration_id) = submission.configuration_id.clone() else {
+        return Ok(Seen { submission, judge: None, scores: ScoreCells::new(), decided_by_hand: 0 });
+    };
+    let judge = JudgeHead::from(load_configuration(connection, &configuration_id)?);
+    let scores = score_cells(&load_scores(connection, &submission.id, &configuration_id)?);
+    let decided_by_hand = load_decisions(connection, &submission.id, &configuration_id)?.len();
+    Ok(Seen { submission, judge: Some(judge), scores, decided_by_hand })
+}
