@@ -20,6 +20,10 @@ mod status;
 mod submit;
 #[cfg(feature = "server")]
 mod team;
+#[cfg(feature = "server")]
+mod team_keys;
+#[cfg(feature = "server")]
+mod team_signups;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

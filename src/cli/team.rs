@@ -6,19 +6,29 @@ use crate::accounts::{self, COMMAND_LINE, NewTeam};
 use crate::clock::Clock;
 use crate::config::StoreSettings;
 use crate::domain::instant::rfc3339;
+use crate::domain::question::Split;
 use crate::domain::team::Role;
+use crate::evaluation::quota::{Grant, grant_quota};
 use crate::store::Store;
 use crate::store::teams::load_teams;
 
 use super::report::table;
+use super::team_keys::{self, KeyCommand};
+use super::team_signups::{self, ApproveArgs, RejectArgs, SignupsArgs};
 
-/// Make, list and disable teams; rotate their keys
+/// Make, list and disable teams; their keys, their quota and who signed up
 #[derive(Debug, Subcommand)]
 pub enum TeamCommand {
     Create(CreateArgs),
     List(ListArgs),
-    Disable(SlugArgs),
-    RotateKey(SlugArgs),
+    Disable(DisableArgs),
+    RotateKey(RotateKeyArgs),
+    #[command(subcommand)]
+    Key(KeyCommand),
+    Grant(GrantArgs),
+    Signups(SignupsArgs),
+    Approve(ApproveArgs),
+    Reject(RejectArgs),
 }
 
 /// Make a team and print its API key, once
@@ -55,9 +65,42 @@ pub struct ListArgs {
     store: StoreSettings,
 }
 
-/// Act on one team: its keys and tokens end at once
+/// Shut a team out: its keys and tokens end at once
 #[derive(Debug, Args)]
-pub struct SlugArgs {
+pub struct DisableArgs {
+    #[command(flatten)]
+    team: SlugArgs,
+}
+
+/// End all keys of a team at once and print a new one, once
+#[derive(Debug, Args)]
+pub struct RotateKeyArgs {
+    #[command(flatten)]
+    team: SlugArgs,
+}
+
+/// Give a team more submissions, today and in all; the team reads why
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  secchi team grant ocean-lab --split test --amount 2 --reason \"the judge was down on Monday\""
+)]
+pub struct GrantArgs {
+    #[command(flatten)]
+    team: SlugArgs,
+    /// test or val
+    #[arg(long)]
+    split: Split,
+    /// How many submissions more
+    #[arg(long)]
+    amount: i32,
+    /// Why
+    #[arg(long)]
+    reason: String,
+}
+
+/// One team
+#[derive(Debug, Args)]
+struct SlugArgs {
     /// Short name
     slug: String,
     /// Print JSON
@@ -76,7 +119,7 @@ pub async fn run(command: TeamCommand) -> anyhow::Result<()> {
     match command {
         TeamCommand::Create(arguments) => create(arguments, now_ms).await,
         TeamCommand::List(arguments) => list(arguments).await,
-        TeamCommand::Disable(SlugArgs { slug, json, store }) => {
+        TeamCommand::Disable(DisableArgs { team: SlugArgs { slug, json, store } }) => {
             let store = Store::open(&store.database_url).await?;
             accounts::disable_team(&store, COMMAND_LINE, slug.clone(), now_ms).await?;
             if json {
@@ -86,7 +129,7 @@ pub async fn run(command: TeamCommand) -> anyhow::Result<()> {
             }
             Ok(())
         }
-        TeamCommand::RotateKey(SlugArgs { slug, json, store }) => {
+        TeamCommand::RotateKey(RotateKeyArgs { team: SlugArgs { slug, json, store } }) => {
             let store = Store::open(&store.database_url).await?;
             let key = accounts::rotate_key(&store, slug.clone(), now_ms).await?;
             if json {
@@ -96,7 +139,28 @@ pub async fn run(command: TeamCommand) -> anyhow::Result<()> {
             }
             Ok(())
         }
+        TeamCommand::Key(command) => team_keys::run(command).await,
+        TeamCommand::Grant(arguments) => grant(arguments, now_ms).await,
+        TeamCommand::Signups(arguments) => team_signups::list(arguments).await,
+        TeamCommand::Approve(arguments) => team_signups::approve(arguments).await,
+        TeamCommand::Reject(arguments) => team_signups::reject(arguments).await,
     }
+}
+
+async fn grant(arguments: GrantArgs, now_ms: i64) -> anyhow::Result<()> {
+    let GrantArgs { team: SlugArgs { slug, json, store }, split, amount, reason } = arguments;
+    let store = Store::open(&store.database_url).await?;
+    let grant = Grant { split, amount, reason };
+    let entry = grant_quota(&store, COMMAND_LINE, &slug, grant, now_ms).await?;
+    if json {
+        println!("{}", serde_json::json!({"slug": slug, "split": split, "amount": amount, "day": entry.day}));
+    } else {
+        println!(
+            "`{slug}` may make {amount} more submission(s) to {split}: in all, and on {} (UTC)",
+            entry.day
+        );
+    }
+    Ok(())
 }
 
 async fn create(arguments: CreateArgs, now_ms: i64) -> anyhow::Result<()> {

@@ -114,9 +114,9 @@ async fn every_broken_file_gets_its_status_code_and_line_and_a_refused_one_leave
     assert_eq!(cases.len(), 81);
     for case in cases {
         let file = bytes(&case.file);
-        let tried = secchi.submission_with("?dry_run=true", &team, &metadata("Broken"), file.clone());
+        let tried = secchi.submission_with("?dry_run=true", &team, &metadata(&case.file), file.clone());
         let tried = tried.send().await.unwrap();
-        let response = secchi.submit(&team, &metadata("Broken"), file).await;
+        let response = secchi.submit(&team, &metadata(&case.file), file).await;
         if case.is_accepted() {
             assert_eq!((tried.status().as_u16(), response.status().as_u16()), (200, 202), "{}", case.file);
             let submission: Value = response.json().await.unwrap();
@@ -189,8 +189,9 @@ async fn a_file_over_the_limit_is_too_large_however_it_is_packed() {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
         gzip.write_all(&plain).unwrap();
         let zstd = zstd::encode_all(&plain[..], 3).unwrap();
-        for file in [plain, gzip.finish().unwrap(), zstd] {
-            let response = secchi.submit(&team, &metadata("Large"), file).await;
+        let packed = [("plain", plain), ("gzip", gzip.finish().unwrap()), ("zstd", zstd)];
+        for (name, file) in packed {
+            let response = secchi.submit(&team, &metadata(name), file).await;
             if status == 202 {
                 assert_eq!(response.status(), 202);
                 continue;

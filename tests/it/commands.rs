@@ -10,11 +10,13 @@ use crate::program::{Ended, run, run_on, secchi as program};
 use crate::support::{Ground, Options, Secchi, metadata, sample};
 
 /// Commands whose help shows how they are used.
-const WITH_EXAMPLE: [&str; 10] = [
+const WITH_EXAMPLE: &[&str] = &[
     "serve",
     "worker",
     "dataset import",
     "team create",
+    "team key create",
+    "team grant",
     "judge check",
     "judge usage",
     "judge stage",
@@ -75,11 +77,19 @@ fn every_command_explains_itself() {
         "team list",
         "team disable",
         "team rotate-key",
+        "team key",
+        "team grant",
+        "team signups",
+        "team approve",
+        "team reject",
         "judge check",
         "judge usage",
         "judge stage",
         "judge activate",
         "judge list",
+        "team key list",
+        "team key create",
+        "team key revoke",
     ];
     assert_eq!(names, expected);
     for (command, name) in commands.iter().zip(&names) {

@@ -19,7 +19,7 @@ async fn every_variant_of_a_file_is_accepted_and_scored_the_same() {
             continue;
         }
         seen += 1;
-        let variant = secchi.scored(&team, &metadata("Variant"), &name).await;
+        let variant = secchi.scored(&team, &metadata(&name), &name).await;
         for field in ["state", "coverage", "scores", "warnings", "judge"] {
             assert_eq!(variant[field], plain[field], "{name}: {field}");
         }

@@ -113,7 +113,7 @@ async fn the_same_file_again_or_by_another_team_makes_no_call() {
     for (team, file) in
         [(&team, "strong_model.jsonl"), (&other, "strong_model.jsonl"), (&other, "variant.csv.gz")]
     {
-        let again = secchi.scored(team, &metadata("Again"), file).await;
+        let again = secchi.scored(team, &metadata(file), file).await;
         assert_eq!(judge.asked().len(), 48, "{file}");
         assert_eq!(
             again["progress"],

@@ -32,8 +32,13 @@ async fn the_same_request_under_the_same_key_is_one_submission() {
     assert_eq!(accepted_id(again).await, first);
     assert_eq!(secchi.used_today(&team).await, 1);
 
-    // Without the key, or under another, it is another one.
-    let second = accepted_id(submit_under(&secchi, &team, "run-2", &reef, "strong_model.jsonl").await).await;
+    // Under another key it is the same file all the same, but another model's is another one.
+    let repeated = submit_under(&secchi, &team, "run-2", &reef, "strong_model.jsonl").await;
+    assert_eq!(repeated.status(), 200);
+    assert_eq!(repeated.json::<Value>().await.unwrap()["id"], *first);
+    let other_model = metadata("Reef-9B");
+    let second =
+        accepted_id(submit_under(&secchi, &team, "run-3", &other_model, "strong_model.jsonl").await).await;
     assert_ne!(first, second);
     secchi.drain().await;
     // Neither the end of the work nor that of the quota changes what the key stands for.

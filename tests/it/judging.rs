@@ -244,7 +244,7 @@ async fn the_same_answers_again_or_by_another_team_make_no_new_call() {
     let other = secchi.team("other-lab").await;
     let first = secchi.scored(&team, &metadata("Reef-8B"), "strong_model.jsonl").await;
     assert_eq!(judge.asked().len(), 48);
-    for (team, name) in [(&team, "Reef-8B"), (&other, "Their-8B")] {
+    for (team, name) in [(&team, "Reef-9B"), (&other, "Their-8B")] {
         let again = secchi.scored(team, &metadata(name), "strong_model.jsonl").await;
         assert_eq!((&again["state"], &again["scores"]), (&json!("scored"), &first["scores"]));
         assert_eq!(again["progress"]["reused"], 48);
@@ -285,7 +285,7 @@ async fn settings_that_differ_from_the_current_configuration_change_nothing() {
     let mut other_model = judge.flags(4);
     other_model[3] = "another".into();
     let secchi = Secchi::on(secchi.stop().await, Options { judge: other_model, ..Options::default() }).await;
-    let second = secchi.scored(&team, &metadata("Reef-8B"), "strong_model.jsonl").await;
+    let second = secchi.scored(&team, &metadata("Reef-9B"), "strong_model.jsonl").await;
     assert_eq!((&second["judge"], &second["scores"]), (&first["judge"], &first["scores"]));
     assert_eq!(judge.calls(), calls);
 

@@ -4,6 +4,7 @@
 //! may create databases) and `SECCHI_TEST_REDIS_URL` make it run on PostgreSQL with Redis.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod anonymous;
 mod attacks;
 mod board;
 mod broken;
@@ -27,6 +28,7 @@ mod grade;
 mod grading;
 mod intake;
 mod judging;
+mod keys;
 mod metadata;
 mod metering;
 mod migrations;
@@ -40,6 +42,7 @@ mod rejudging;
 mod roles;
 mod secrecy;
 mod settings;
+mod signup;
 mod soak;
 mod staging;
 mod stand_in;
