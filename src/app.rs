@@ -15,6 +15,8 @@ use tokio::task::JoinSet;
 use utoipa_actix_web::AppExt as _;
 use utoipa_swagger_ui::{Config as DocsConfig, SwaggerUi};
 
+#[cfg(feature = "smtp")]
+use crate::accounts::mailing::keep_sending;
 use crate::clock::Clock;
 use crate::config::{HttpSettings, JudgeSettings, QueueSettings, QuotaSettings, StoreSettings};
 use crate::domain::instant;
@@ -30,6 +32,8 @@ use crate::http::{self, Problem, State};
 use crate::judge::Judge;
 use crate::limiter::{Gate, HttpLimiter};
 use crate::media::Media;
+#[cfg(feature = "smtp")]
+use crate::mail::Mailer;
 use crate::queue::{EmbeddedQueue, Queue, QueueError, RedisQueue};
 use crate::store::judgements::load_spent_usd;
 use crate::store::rejudgings::wake_rejudgings;
@@ -77,6 +81,9 @@ pub enum StartError {
     /// The token secret is unusable.
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// E-mail cannot be sent as the settings say.
+    #[error("{0}")]
+    Mail(String),
     /// Redis cannot be reached.
     #[error(transparent)]
     Queue(#[from] QueueError),
@@ -141,6 +148,7 @@ impl Running {
 pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> Result<Running, StartError> {
     let data_dir = process.store.data_dir.clone();
     let media = Media::new(&process.store.media_dir());
+    let mails = http.signup.sends_mail().map_err(|why| StartError::Mail(why.to_owned()))?;
     let mut running = open(process, true).await?;
     let evaluation = running.evaluation.clone();
     let installation_id = evaluation.store.read(load_installation_id).await?;
@@ -155,7 +163,7 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
     let pages = pages::Pages::new(evaluation.clone(), boards.clone(), signer.clone(), &http);
     let state = web::Data::new(State {
         signup: http.signup.signup,
-        mails: false,
+        mails,
         public_url: OnceLock::new(),
         signer,
         limiter: HttpLimiter::new(http.http_rate_per_minute),
@@ -170,9 +178,12 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
     });
     let (server, address) = api_server(http.listen, state.clone(), web::Data::new(pages))?;
     let public_url = http.public_url.unwrap_or_else(|| format!("http://{address}"));
-    state.public_url.get_or_init(|| public_url.trim_end_matches('/').to_owned());
+    let public_url = public_url.trim_end_matches('/').to_owned();
+    state.public_url.get_or_init(|| public_url.clone());
     running.address = Some(address);
     running.add_server(server);
+    #[cfg(feature = "smtp")]
+    running.start_mailing(&http.signup, public_url)?;
     if with_worker {
         running.start_worker().await?;
     }
@@ -196,6 +207,22 @@ impl Running {
     async fn start_worker(&mut self) -> Result<(), StoreError> {
         let stopping = self.stopping.subscribe();
         self.worker = worker::start(self.evaluation.clone(), self.owner.clone(), stopping).await?;
+        Ok(())
+    }
+
+    #[cfg(feature = "smtp")]
+    fn start_mailing(
+        &mut self,
+        settings: &crate::config::SignupSettings,
+        public_url: String,
+    ) -> Result<(), StartError> {
+        let (Some(url), Some(from)) = (&settings.smtp_url, &settings.smtp_from) else { return Ok(()) };
+        let mailer = Mailer::new(url, from).map_err(|error| StartError::Mail(error.to_string()))?;
+        let (evaluation, stopping) = (self.evaluation.clone(), self.stopping.subscribe());
+        self.serving.spawn(async move {
+            keep_sending(&evaluation.store, &evaluation.clock, &mailer, &public_url, stopping).await;
+            Ok(())
+        });
         Ok(())
     }
 

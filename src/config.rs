@@ -108,6 +108,33 @@ pub struct SignupSettings {
     /// Who may sign up: nobody, whom a maintainer approves, or everybody at once
     #[arg(long, env = "SECCHI_SIGNUP", default_value = "approval")]
     pub signup: SignupMode,
+    /// `smtps://user:password@host`: new teams get their key by e-mail; needs a binary with the feature `smtp` [default:
+    /// the key is told to whoever signed up]
+    #[arg(long, env = "SECCHI_SMTP_URL", hide_env_values = true, hide_default_value = true)]
+    pub smtp_url: Option<String>,
+    /// The address that such e-mail comes from
+    #[arg(long, env = "SECCHI_SMTP_FROM")]
+    pub smtp_from: Option<String>,
+}
+
+impl SignupSettings {
+    /// Whether new teams get their key by e-mail.
+    ///
+    /// # Errors
+    /// What is missing, where the settings ask for it and it cannot be done.
+    pub fn sends_mail(&self) -> Result<bool, &'static str> {
+        match (&self.smtp_url, &self.smtp_from) {
+            (None, _) => Ok(false),
+            (Some(_), _) if cfg!(not(feature = "smtp")) => Err(
+                "SECCHI_SMTP_URL is set, but this binary was built without e-mail; build it with `--features smtp`, or \
+                 leave the setting out: the key is then told to whoever signed up",
+            ),
+            (Some(_), None) => {
+                Err("SECCHI_SMTP_URL needs SECCHI_SMTP_FROM, the address that e-mail comes from")
+            }
+            (Some(_), Some(_)) => Ok(true),
+        }
+    }
 }
 
 /// How many submissions a team may make.

@@ -8,7 +8,7 @@
 //! | 5 | `main.rs` and [`cli`], the door; [`app`], the wiring |
 //! | 4 | [`http`], [`web`], [`worker`] |
 //! | 3 | [`evaluation`], [`benchmark`], [`frames`], [`accounts`]: the use cases, which own the transactions |
-//! | 2 | [`store`], [`queue`], [`judge`], [`video`], [`media`], [`tokens`], [`client`] |
+//! | 2 | [`store`], [`queue`], [`judge`], [`video`], [`media`], [`tokens`], [`client`], `mail` |
 //! | 1 | [`scoring`], [`predictions`], [`limiter`], [`telemetry`] |
 //! | 0 | [`domain`], [`config`], [`clock`] |
 
@@ -29,6 +29,8 @@ pub mod frames;
 pub mod http;
 pub mod judge;
 pub mod limiter;
+#[cfg(feature = "smtp")]
+pub mod mail;
 #[cfg(feature = "server")]
 pub mod media;
 pub mod predictions;

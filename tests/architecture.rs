@@ -14,7 +14,7 @@ const FLOORS: [&[&str]; 6] = [
     &["domain", "config", "clock"],
     // The labels whose series stand at 0 from the start are the domain's nouns: telemetry stands above it.
     &["scoring", "predictions", "limiter", "telemetry"],
-    &["store", "queue", "judge", "video", "media", "tokens", "client"],
+    &["store", "queue", "judge", "video", "media", "tokens", "client", "mail"],
     &["evaluation", "benchmark", "frames", "accounts", "validity"],
     &["http", "web", "worker"],
     &["main", "lib", "app", "cli"],
@@ -42,6 +42,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("prometheus", &["telemetry"]),
     ("tracing_subscriber", &["telemetry"]),
     ("jsonwebtoken", &["tokens"]),
+    ("lettre", &["mail"]),
     ("governor", &["limiter"]),
     ("ffmpeg_next", &["video"]),
     ("clap", &["config", "cli"]),

@@ -3,6 +3,8 @@
 pub mod approval;
 mod identity;
 pub mod keys;
+#[cfg(feature = "smtp")]
+pub mod mailing;
 pub mod signup;
 
 use crate::domain::key::Scope;

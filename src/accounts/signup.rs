@@ -5,7 +5,6 @@ use crate::config::SignupMode;
 use crate::domain::instant::DAY_MS;
 use crate::domain::signup::{Application, SignupState};
 use crate::domain::submission::MetadataFault;
-use crate::store::keys::Key;
 use crate::store::signups::{self, Signup};
 use crate::store::teams::{Team, find_team, find_team_by_id};
 use crate::store::{DbConnection, Store, StoreError, load_installation_id};
@@ -188,7 +187,11 @@ pub async fn tell_key(
             if signup.team_id.is_some() && is_mailed(&signup, by_mail) {
                 return Err(SignupError::ByMail);
             }
-            make_told_key(connection, &signup, now_ms)
+            let (key_id, told) = make_key(connection, &signup, now_ms)?;
+            if !signups::note_told(connection, &signup.id, &key_id)? {
+                return Err(SignupError::Told);
+            }
+            Ok(told)
         })
         .await
 }
@@ -199,20 +202,17 @@ pub fn is_mailed(signup: &Signup, by_mail: bool) -> bool {
     by_mail && open && signup.mail_attempts < MAX_MAIL_ATTEMPTS
 }
 
-/// Makes the key of an approved sign-up, unless one was told before.
-pub(super) fn make_told_key(
+/// Makes a key of the team of an approved sign-up; gives its id and the key.
+pub(super) fn make_key(
     connection: &mut DbConnection,
     signup: &Signup,
     now_ms: i64,
-) -> Result<ToldKey, SignupError> {
+) -> Result<(String, ToldKey), SignupError> {
     let team_id = signup.team_id.as_deref().ok_or(SignupError::NotApproved(signup.state))?;
     let team = find_team_by_id(connection, team_id)?.ok_or(SignupError::Unknown)?;
     if team.disabled_at_ms.is_some() {
         return Err(SignupError::Disabled);
     }
-    let (Key { id, .. }, api_key) = first_key(connection, &team, now_ms)?;
-    if !signups::note_told(connection, &signup.id, &id)? {
-        return Err(SignupError::Told);
-    }
-    Ok(ToldKey { team, api_key })
+    let (key, api_key) = first_key(connection, &team, now_ms)?;
+    Ok((key.id, ToldKey { team, api_key }))
 }

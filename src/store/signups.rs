@@ -3,6 +3,8 @@
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 
+#[cfg(feature = "smtp")]
+use super::schema::teams;
 use super::schema::{leases, signups};
 use super::{DbConnection, Result, stored};
 use crate::domain::signup::{Application, Identity, SignupState};
@@ -198,4 +200,34 @@ pub fn decide_signup(
 pub fn note_told(connection: &mut DbConnection, id: &str, key_id: &str) -> Result<bool> {
     let untold = signups::table.find(id).filter(signups::key_id.is_null());
     Ok(diesel::update(untold).set(signups::key_id.eq(key_id)).execute(connection)? == 1)
+}
+
+/// An approved sign-up of a team that is not shut out, whose key is to be sent by e-mail at this instant.
+#[cfg(feature = "smtp")]
+pub fn find_mail_due(
+    connection: &mut DbConnection,
+    max_attempts: i32,
+    now_ms: i64,
+) -> Result<Option<Signup>> {
+    let due = signups::table
+        .inner_join(teams::table.on(signups::team_id.eq(teams::id.nullable())))
+        .filter(teams::disabled_at_ms.is_null())
+        .filter(signups::state.eq(SignupState::Approved.as_str()))
+        .filter(signups::key_id.is_null())
+        .filter(signups::mail_attempts.lt(max_attempts))
+        .filter(signups::mail_not_before_ms.le(now_ms));
+    let row = due.order(signups::id).select(COLUMNS).first(connection).optional()?;
+    row.map(signup).transpose()
+}
+
+/// Notes that it is tried to send a key by e-mail, and when it may be tried again.
+#[cfg(feature = "smtp")]
+pub fn note_mail_attempt(connection: &mut DbConnection, id: &str, not_before_ms: i64) -> Result<()> {
+    diesel::update(signups::table.find(id))
+        .set((
+            signups::mail_attempts.eq(signups::mail_attempts + 1),
+            signups::mail_not_before_ms.eq(not_before_ms),
+        ))
+        .execute(connection)?;
+    Ok(())
 }

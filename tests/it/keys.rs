@@ -48,7 +48,10 @@ async fn a_key_is_told_once_and_known_by_its_first_characters() {
     let api_key = text(&made["api_key"]);
     assert!(api_key.starts_with(made["prefix"].as_str().unwrap()));
     assert_eq!(made["prefix"].as_str().unwrap().len(), "sk_secchi_".len() + 8);
-    assert_eq!((&made["name"], &made["scope"], &made["asking"]), (&json!("cluster"), &json!("read"), &json!(false)));
+    assert_eq!(
+        (&made["name"], &made["scope"], &made["asking"]),
+        (&json!("cluster"), &json!("read"), &json!(false))
+    );
     let listed = keys(&secchi, &api_key).await;
     assert_eq!(listed.len(), 2, "{listed:?}");
     assert_eq!((&listed[0]["id"], &listed[0]["asking"]), (&made["id"], &json!(true)));
@@ -175,7 +178,9 @@ async fn what_is_wrong_with_a_key_is_named() {
         let refusal = problem(create(&secchi, &team.key, request).await, 422).await;
         assert_eq!(refusal["errors"][0]["pointer"], pointer, "{refusal}");
     }
-    for request in [json!({ "name": "x", "scope": "root" }), json!({ "name": "x" }), json!({ "scope": "read" })] {
+    for request in
+        [json!({ "name": "x", "scope": "root" }), json!({ "name": "x" }), json!({ "scope": "read" })]
+    {
         assert_eq!(problem(create(&secchi, &team.key, request).await, 422).await["code"], "invalid_body");
     }
     for _ in 1..50 {
@@ -215,7 +220,8 @@ async fn the_command_line_makes_lists_and_ends_keys_of_any_team() {
     let secchi = Secchi::start().await;
     let team = secchi.team("ocean-lab").await;
     let run = |arguments: &[&str]| tokio::task::block_in_place(|| run_on(&secchi.ground, arguments));
-    let made = run(&["team", "key", "create", "ocean-lab", "--name", "cluster", "--scope", "read", "--json"]).json();
+    let made =
+        run(&["team", "key", "create", "ocean-lab", "--name", "cluster", "--scope", "read", "--json"]).json();
     let key = text(&made["api_key"]);
     assert_eq!(secchi.get_json("/api/v1/me", Some(&key)).await["scope"], "read");
     let listed = run(&["team", "key", "list", "ocean-lab", "--json"]).json();

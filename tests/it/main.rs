@@ -29,6 +29,8 @@ mod grading;
 mod intake;
 mod judging;
 mod keys;
+#[cfg(feature = "smtp")]
+mod mail;
 mod metadata;
 mod metering;
 mod migrations;

@@ -1,10 +1,14 @@
 //! What a team may submit: counted by the UTC day and in all, exact however many ask at once.
 
+use std::sync::Arc;
+
 use futures::future::join_all;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
 use secchi::domain::question::Split;
+use secchi::judge::{Failure, PauseCause, ScriptedJudge};
+use secchi::store::{StoreError, leases};
 
 use crate::program::run_on;
 use crate::support::{Options, Secchi, TestTeam, metadata, problem, sample_bytes};
@@ -135,7 +139,10 @@ async fn the_ledger_tells_what_was_charged_given_back_and_granted() {
     assert_eq!(granted.status(), 201);
     let quota = secchi.get_json("/api/v1/quota", Some(&team.key)).await;
     let test = &quota["items"][0];
-    assert_eq!((&test["left"], &test["used_today"], &test["granted_today"]), (&json!(2), &json!(1), &json!(2)));
+    assert_eq!(
+        (&test["left"], &test["used_today"], &test["granted_today"]),
+        (&json!(2), &json!(1), &json!(2))
+    );
     assert_eq!((&test["used_total"], &test["granted_total"]), (&json!(1), &json!(2)));
     assert_eq!(test["resets_at"], "2026-12-01T00:00:00.000Z");
     let third = secchi.accepted(&team, &metadata("Reef-9B"), "weak_model.jsonl").await;
@@ -189,7 +196,8 @@ async fn a_file_that_comes_again_is_the_submission_that_it_made_and_free() {
         let codes: Vec<&Value> = again["warnings"].as_array().unwrap().iter().map(|w| &w["code"]).collect();
         assert!(codes.contains(&&json!("repeated_file")), "{again}");
     }
-    let request = secchi.submission_with("?dry_run=true", &team, &reef, sample_bytes("predictions/strong_model.jsonl"));
+    let request =
+        secchi.submission_with("?dry_run=true", &team, &reef, sample_bytes("predictions/strong_model.jsonl"));
     let dry: Value = request.send().await.unwrap().json().await.unwrap();
     assert_eq!(dry["warnings"][0]["code"], "repeated_file", "{dry}");
     let own = secchi.get_json(&format!("/api/v1/submissions/{id}"), Some(&team.key)).await;
@@ -227,4 +235,65 @@ async fn sixteen_times_the_same_file_at_once_is_one_submission() {
     let accepted = answers.iter().filter(|answer| answer.status() == 202).count();
     assert_eq!((accepted, answers.iter().filter(|answer| answer.status() == 200).count()), (1, 15));
     assert_eq!((secchi.used_today(&team).await, secchi.submission_ids(&team).await.len()), (1, 1));
+}
+
+/// Makes a submission fail as if the process that works on it died again and again.
+async fn fail(secchi: &Secchi, id: &str) {
+    for _ in 0..10 {
+        let (name, now_ms) = (id.to_owned(), secchi.clock.now_ms());
+        let store = &secchi.running.evaluation.store;
+        let claimed: Result<_, StoreError> = store
+            .write(move |connection| leases::claim_lease(connection, &name, "killed", now_ms, 1000))
+            .await;
+        assert!(claimed.unwrap().is_some());
+        secchi.clock.advance_ms(1000);
+    }
+    // A pause of judging is over by then.
+    secchi.clock.advance_ms(HOUR_MS);
+    secchi.drain().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_of_the_server_is_given_back_and_charged_again_when_it_is_mended() {
+    let (secchi, team) = Secchi::with_sample(Options::default()).await;
+    let maintainer = secchi.maintainer("harbour").await;
+    let id = secchi.accepted(&team, &metadata("Reef-8B"), "strong_model.jsonl").await;
+    fail(&secchi, &id).await;
+    let path = format!("/api/v1/submissions/{id}");
+    assert_eq!(secchi.get_json(&path, Some(&team.key)).await["state"], "failed");
+    assert_eq!(secchi.used_today(&team).await, 0);
+    // One that failed is not found again: it would be no way on.
+    let second = secchi.accepted(&team, &metadata("Reef-8B"), "strong_model.jsonl").await;
+    assert_ne!(second, id);
+    let retry = format!("/api/v1/admin/submissions/{id}/retry");
+    let retried = secchi.request(Method::POST, &retry, Some(&maintainer.key)).send().await.unwrap();
+    assert_eq!(retried.status(), 202);
+    assert_eq!(secchi.used_today(&team).await, 2, "both will have scores");
+    secchi.drain().await;
+    assert_eq!(secchi.get_json(&path, Some(&team.key)).await["state"], "scored");
+    let kinds: Vec<String> = ledger(&secchi, &team).await.into_iter().map(|(kind, ..)| kind).collect();
+    assert_eq!(kinds, ["charge", "charge", "refund", "charge"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn once_a_score_could_be_read_only_a_grant_gives_back() {
+    let judge =
+        ScriptedJudge::new(|_| Err(Failure::Pause { cause: PauseCause::Money, detail: "no credit".into() }));
+    let options = Options { given_judge: Some(Arc::new(judge)), ..Options::default() };
+    let (secchi, team) = Secchi::with_sample(options).await;
+    let failing = secchi.accepted(&team, &metadata("Reef-8B"), "strong_model.jsonl").await;
+    let cancelled = secchi.accepted(&team, &metadata("Reef-9B"), "strong_model.jsonl").await;
+    secchi.drain().await;
+    for id in [&failing, &cancelled] {
+        let submission = secchi.get_json(&format!("/api/v1/submissions/{id}"), Some(&team.key)).await;
+        assert_eq!(submission["state"], "judging");
+        assert!(submission["scores"]["MCQ"].is_object(), "{submission}");
+    }
+    let path = format!("/api/v1/submissions/{cancelled}");
+    assert_eq!(secchi.request(Method::DELETE, &path, Some(&team.key)).send().await.unwrap().status(), 200);
+    fail(&secchi, &failing).await;
+    let submission = secchi.get_json(&format!("/api/v1/submissions/{failing}"), Some(&team.key)).await;
+    assert_eq!(submission["state"], "failed");
+    assert_eq!(secchi.used_today(&team).await, 2);
+    assert!(ledger(&secchi, &team).await.iter().all(|(kind, ..)| kind == "charge"));
 }

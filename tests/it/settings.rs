@@ -33,6 +33,9 @@ fn help_lists_every_setting_with_its_default() {
         ("SECCHI_QUOTA_VAL_PER_DAY", "20"),
         ("SECCHI_HTTP_RATE_PER_MINUTE", "600"),
         ("SECCHI_MAX_UPLOAD_BYTES", "67108864"),
+        ("SECCHI_SIGNUP", "approval"),
+        ("SECCHI_SMTP_URL", ""),
+        ("SECCHI_SMTP_FROM", ""),
     ];
     for (variable, default) in settings {
         assert!(text.contains(&format!("[env: {variable}")), "{variable} in {text}");
@@ -45,12 +48,14 @@ fn no_secret_is_printed_wherever_it_is_set() {
     let folder = tempfile::tempdir().unwrap();
     let database = format!("postgres://secchi:{SECRET}@127.0.0.1:1/secchi");
     let redis = format!("redis://:{SECRET}@127.0.0.1:1/");
+    let mail = format!("smtps://secchi:{SECRET}@127.0.0.1:1");
     let settings = [
         ("DATABASE_URL", database.as_str()),
         ("REDIS_URL", redis.as_str()),
         ("JWT_SECRET", SECRET),
         ("JUDGE_API_KEY", SECRET),
         ("API_KEY", SECRET),
+        ("SMTP_URL", mail.as_str()),
     ];
     let variables: Vec<String> = settings.iter().map(|(name, _)| format!("SECCHI_{name}")).collect();
     let environment: Vec<(&str, &str)> =
