@@ -52,33 +52,25 @@ impl Signup {
 type Said = (String, String, String, Option<String>, Option<String>);
 type Made = (String, String, String, Option<String>, Option<String>, Option<String>, i32, i64, Option<i64>);
 
-const COLUMNS: (
-    (signups::slug, signups::name, signups::email, signups::affiliation, signups::purpose),
-    (
-        signups::id,
-        signups::address_sha256,
-        signups::state,
-        signups::reason,
-        signups::team_id,
-        signups::key_id,
-        signups::mail_attempts,
-        signups::created_at_ms,
-        signups::decided_at_ms,
-    ),
-) = (
-    (signups::slug, signups::name, signups::email, signups::affiliation, signups::purpose),
-    (
-        signups::id,
-        signups::address_sha256,
-        signups::state,
-        signups::reason,
-        signups::team_id,
-        signups::key_id,
-        signups::mail_attempts,
-        signups::created_at_ms,
-        signups::decided_at_ms,
-    ),
-);
+/// Selects the columns of a sign-up: what was said, and what was made of it.
+macro_rules! columns {
+    () => {
+        (
+            (signups::slug, signups::name, signups::email, signups::affiliation, signups::purpose),
+            (
+                signups::id,
+                signups::address_sha256,
+                signups::state,
+                signups::reason,
+                signups::team_id,
+                signups::key_id,
+                signups::mail_attempts,
+                signups::created_at_ms,
+                signups::decided_at_ms,
+            ),
+        )
+    };
+}
 
 fn signup((said, made): (Said, Made)) -> Result<Signup> {
     let (slug, name, email, affiliation, purpose) = said;
@@ -127,14 +119,14 @@ pub fn insert_signup(connection: &mut DbConnection, new: &Signup, claim_sha256: 
 
 /// The sign-up with this id.
 pub fn find_signup(connection: &mut DbConnection, id: &str) -> Result<Option<Signup>> {
-    let row = signups::table.find(id).select(COLUMNS).first(connection).optional()?;
+    let row = signups::table.find(id).select(columns!()).first(connection).optional()?;
     row.map(signup).transpose()
 }
 
 /// The sign-up whose claim has this hash.
 pub fn find_claimed(connection: &mut DbConnection, claim_sha256: &str) -> Result<Option<Signup>> {
     let claimed = signups::table.filter(signups::claim_sha256.eq(claim_sha256));
-    let row = claimed.select(COLUMNS).first(connection).optional()?;
+    let row = claimed.select(columns!()).first(connection).optional()?;
     row.map(signup).transpose()
 }
 
@@ -153,7 +145,7 @@ pub fn load_signups(
         query = query.filter(signups::id.lt(before));
     }
     let rows: Vec<(Said, Made)> =
-        query.order(signups::id.desc()).limit(limit).select(COLUMNS).load(connection)?;
+        query.order(signups::id.desc()).limit(limit).select(columns!()).load(connection)?;
     rows.into_iter().map(signup).collect()
 }
 
@@ -216,7 +208,7 @@ pub fn find_mail_due(
         .filter(signups::key_id.is_null())
         .filter(signups::mail_attempts.lt(max_attempts))
         .filter(signups::mail_not_before_ms.le(now_ms));
-    let row = due.order(signups::id).select(COLUMNS).first(connection).optional()?;
+    let row = due.order(signups::id).select(columns!()).first(connection).optional()?;
     row.map(signup).transpose()
 }
 
