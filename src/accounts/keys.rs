@@ -2,7 +2,7 @@
 //! nothing of requests.
 
 use crate::domain::key::{Scope, name_fault};
-use crate::domain::submission::MetadataFault;
+use crate::domain::submission::{MetadataFault, listed};
 use crate::domain::team::Role;
 use crate::store::keys::{self, Key, load_keys};
 use crate::store::teams::{Team, find_team, lock_team};
@@ -27,7 +27,7 @@ const PREFIX_CHARS: usize = tokens::KEY_PREFIX.len() + 8;
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// What was sent is faulty.
-    #[error("the key has {} fault(s)", .0.len())]
+    #[error("the key has {} fault(s): {}", .0.len(), listed(.0))]
     Faults(Vec<MetadataFault>),
     /// The key that asks has less scope than what it asks for.
     #[error("this needs a key of scope `{needed}`; yours has `{held}`")]

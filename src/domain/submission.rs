@@ -119,6 +119,11 @@ pub struct MetadataFault {
     pub detail: String,
 }
 
+/// Several faults in one line, as a terminal shows them.
+pub fn listed(faults: &[MetadataFault]) -> String {
+    faults.iter().map(|fault| format!("{} {}", fault.pointer, fault.detail)).collect::<Vec<_>>().join("; ")
+}
+
 impl Metadata {
     /// Everything that is wrong beyond the types of the fields; empty if nothing is.
     pub fn faults(&self) -> Vec<MetadataFault> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::config::QuotaSettings;
 use crate::domain::instant;
 use crate::domain::question::Split;
-use crate::domain::submission::{MetadataFault, reason_fault};
+use crate::domain::submission::{MetadataFault, listed, reason_fault};
 use crate::store::quota::{LedgerEntry, QuotaKind, insert_quota, is_charged, load_sums};
 use crate::store::submissions::Submission;
 use crate::store::teams::{find_team, lock_team};
@@ -167,10 +167,6 @@ impl Grant {
         }
         faults
     }
-}
-
-fn listed(faults: &[MetadataFault]) -> String {
-    faults.iter().map(|fault| format!("{} {}", fault.pointer, fault.detail)).collect::<Vec<_>>().join("; ")
 }
 
 /// Charges a team for a submission, on the day when it was accepted.

@@ -234,7 +234,7 @@ async fn the_command_line_makes_lists_and_ends_keys_of_any_team() {
     for (arguments, word) in [
         (vec!["team", "key", "create", "ocean-lab", "--name", "x", "--scope", "admin"], "maintainers"),
         (vec!["team", "key", "create", "nobody", "--name", "x"], "nobody"),
-        (vec!["team", "key", "create", "ocean-lab", "--name", " "], "fault"),
+        (vec!["team", "key", "create", "ocean-lab", "--name", " "], "/name is blank"),
         (vec!["team", "key", "list", "nobody"], "nobody"),
         (vec!["team", "key", "revoke", "ocean-lab", "none"], "none"),
         (vec!["team", "key", "revoke", "ocean-lab", made["id"].as_str().unwrap()], "ended"),

@@ -1,5 +1,6 @@
 //! Signing up: who may, who decides, and that the key is told once to whoever holds the claim.
 
+use diesel::{Connection as _, PgConnection, RunQueryDsl as _, SqliteConnection};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
@@ -226,4 +227,59 @@ fn a_mail_server_is_refused_where_the_program_sends_no_mail() {
     let ended = crate::program::run(serve.env("SECCHI_SMTP_URL", "smtp://user:hush@127.0.0.1:1"));
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stderr.contains("--features smtp") && !ended.stderr.contains("hush"), "{ended:?}");
+}
+
+/// What the audit log holds, oldest first: who did what to which subject.
+fn audited(secchi: &Secchi) -> Vec<(String, String, String)> {
+    #[derive(diesel::QueryableByName)]
+    struct Line {
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        actor: String,
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        action: String,
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        subject: String,
+    }
+    let asked = diesel::sql_query("SELECT actor, action, subject FROM audit_log ORDER BY id");
+    let url = &secchi.ground.database_url;
+    let lines: Vec<Line> = match url.strip_prefix("sqlite://") {
+        Some(path) => asked.load(&mut SqliteConnection::establish(path).unwrap()).unwrap(),
+        None => asked.load(&mut PgConnection::establish(url).unwrap()).unwrap(),
+    };
+    lines.into_iter().map(|line| (line.actor, line.action, line.subject)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_maintainer_decides_is_in_the_audit_log() {
+    let secchi = Secchi::start().await;
+    let maintainer = secchi.maintainer("harbour").await;
+    let (one, two) = (taken(&secchi, &application("one")).await, taken(&secchi, &application("two")).await);
+    decide(&secchi, &maintainer.key, &one["id"], "approve").await;
+    decide(&secchi, &maintainer.key, &two["id"], "reject").await;
+    let post = async |path: &str, request: Value| {
+        let path = format!("/api/v1/admin/teams/{path}");
+        let response = secchi.request(Method::POST, &path, Some(&maintainer.key)).json(&request).send().await;
+        response.unwrap().status().as_u16()
+    };
+    let grant = json!({ "split": "test", "amount": 1, "reason": "a lost day" });
+    assert_eq!(post("one/grants", grant).await, 201);
+    assert_eq!(post("one/disable", Value::Null).await, 200);
+    assert_eq!(post("one/disable", Value::Null).await, 200, "again changes nothing");
+    assert_eq!(post("harbour/disable", Value::Null).await, 409, "nobody shuts out themselves");
+    let by_harbour = |action: &str, subject: &Value| {
+        ("harbour".to_owned(), action.to_owned(), subject.as_str().unwrap().to_owned())
+    };
+    let expected = [
+        by_harbour("approve_signup", &one["id"]),
+        by_harbour("reject_signup", &two["id"]),
+        by_harbour("grant_quota", &json!("one")),
+        by_harbour("disable_team", &json!("one")),
+    ];
+    assert_eq!(audited(&secchi)[1..], expected);
+    let teams = secchi.get_json("/api/v1/admin/teams", Some(&maintainer.key)).await;
+    assert_eq!(teams["items"][0]["slug"], "one");
+    assert!(
+        teams["items"][0]["disabled_at"].is_string() && teams["items"][1]["disabled_at"].is_null(),
+        "{teams}"
+    );
 }
