@@ -160,7 +160,7 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
     let frames = Frames::new(media.clone(), &data_dir, evaluation.metrics.clone())
         .map_err(|error| StartError::Frames(data_dir.clone(), error))?;
     let signer = Signer::new(http.jwt_secret.as_deref(), &data_dir, &installation_id)?;
-    let pages = pages::Pages::new(evaluation.clone(), boards.clone(), signer.clone(), &http);
+    let pages = pages::Pages::new(evaluation.clone(), boards.clone(), signer.clone(), &http, mails);
     let state = web::Data::new(State {
         signup: http.signup.signup,
         mails,

@@ -2,6 +2,7 @@
 
 mod assets;
 mod board;
+mod fields;
 mod frame;
 mod refusal;
 mod session;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, guard, web};
 
-use crate::config::HttpSettings;
+use crate::config::{HttpSettings, SignupMode};
 use crate::evaluation::Evaluation;
 use crate::evaluation::board_query::{BoardParameters, BoardQueryError};
 use crate::evaluation::boards::{BoardFormat, Boards};
@@ -43,6 +44,10 @@ pub struct Pages {
     signer: Signer,
     /// Counts attempts to sign in by address.
     attempts: Option<HttpLimiter>,
+    /// Who may sign up.
+    signup: SignupMode,
+    /// Whether a new team's key is sent by e-mail.
+    mails: bool,
     /// Addresses whose `X-Forwarded-For` is believed.
     trusted_proxies: Vec<IpAddr>,
     /// Scheme and host under which browsers find this server, where it was told.
@@ -56,6 +61,7 @@ impl Pages {
         boards: Arc<Boards>,
         signer: Signer,
         settings: &HttpSettings,
+        mails: bool,
     ) -> Pages {
         let origin = |url: &String| {
             let (scheme, rest) = url.split_once("://")?;
@@ -66,6 +72,8 @@ impl Pages {
             boards,
             signer,
             attempts: HttpLimiter::new(ATTEMPTS_PER_MINUTE),
+            signup: settings.signup.signup,
+            mails,
             trusted_proxies: settings.trusted_proxies.clone(),
             public_origin: settings.public_url.as_ref().and_then(origin),
         }

@@ -3,9 +3,10 @@
 use maud::{Markup, html};
 
 use super::board::{interval, places};
+use super::fields::{Field, capital, line, summary};
 use super::frame::{self, Page, Script, Viewer, when};
 use super::session::Session;
-use super::submit_page::{capital, warnings};
+use super::submit_page::warnings;
 use crate::domain::column::{Column, Unit};
 use crate::domain::key::Scope;
 use crate::domain::submission::{Group, PausedFor, SubmissionState, Visibility};
@@ -44,10 +45,7 @@ pub(super) fn page(session: &Session, seen: &Seen, error: Option<&str>) -> Marku
             " · submitted " (when(submission.created_at_ms))
         }
         @if let Some(error) = error {
-            section.summary role="alert" aria-labelledby="summary-title" {
-                h2 #summary-title { "That could not be done" }
-                p { (capital(error)) "." }
-            }
+            (summary("That could not be done", html! { p { (capital(error)) "." } }))
         }
         (standing(submission))
         @if !seen.scores.is_empty() { (scores(seen)) }
@@ -111,7 +109,10 @@ fn standing(submission: &Submission) -> Markup {
             @if let Some(reason) = &submission.withdrawn_reason {
                 p { "Withdrawn for good. Readers are told: " q { (reason) } }
             } @else if submission.state == SubmissionState::Scored {
-                p { (seen_by(submission.metadata.visibility)) }
+                p {
+                    (seen_by(submission.metadata.visibility))
+                    @if let Some(until) = &submission.metadata.anonymous_until { " The name is shown from " (until) " (UTC)." }
+                }
             }
         }
     }
@@ -281,7 +282,18 @@ fn visibility_form(session: &Session, submission: &Submission, to: Visibility) -
         ),
         Visibility::Private => ("Keep private", "It is not published when it is scored."),
     };
-    let fields = html! { input type="hidden" name="visibility" value=(to); p { (detail) } };
+    let until = submission.metadata.anonymous_until.as_deref().unwrap_or_default();
+    let day = Field {
+        name: "anonymous_until",
+        label: "Our name is shown from",
+        hint: "Optional: a UTC day to come; without one it is never shown by itself.",
+        fault: None,
+    };
+    let fields = html! {
+        input type="hidden" name="visibility" value=(to);
+        p { (detail) }
+        @if to == Visibility::Anonymous { (line(day, "date", until)) }
+    };
     decision(session, submission, "visibility", name, fields)
 }
 

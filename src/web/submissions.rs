@@ -73,6 +73,9 @@ pub(super) async fn find_progress(pages: web::Data<Pages>, session: Session, id:
 #[derive(Deserialize)]
 pub(super) struct Seeing {
     visibility: Visibility,
+    /// The day from which an anonymous entry shows the team's name; blank for never.
+    #[serde(default)]
+    anonymous_until: String,
 }
 
 pub(super) async fn update_visibility(
@@ -80,7 +83,12 @@ pub(super) async fn update_visibility(
     Posted { session, form }: Posted<Seeing>,
     id: web::Path<String>,
 ) -> Shown {
-    let change = SubmissionChange { visibility: Some(form.visibility), ..SubmissionChange::default() };
+    let until = Some(form.anonymous_until).filter(|until| !until.is_empty());
+    let change = SubmissionChange {
+        visibility: Some(form.visibility),
+        anonymous_until: Some(until.filter(|_| form.visibility == Visibility::Anonymous)),
+        ..SubmissionChange::default()
+    };
     let before = own_to_change(&pages, &session, &id).await?;
     let changed =
         lifecycle::update_submission(&pages.evaluation, &session.principal.team.id, &before.id, change).await;

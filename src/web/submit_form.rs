@@ -30,10 +30,11 @@ pub(super) struct Typed {
     pub(super) paper_url: String,
     pub(super) code_url: String,
     pub(super) visibility: String,
+    pub(super) anonymous_until: String,
     /// Makes one submission of a form that is sent twice.
     form_key: String,
     /// The button that was pressed.
-    action: String,
+    step: String,
 }
 
 /// A form that was read to its end.
@@ -157,15 +158,16 @@ impl Typed {
             "paper_url" => &mut self.paper_url,
             "code_url" => &mut self.code_url,
             "visibility" => &mut self.visibility,
+            "anonymous_until" => &mut self.anonymous_until,
             "form_key" => &mut self.form_key,
-            "action" => &mut self.action,
+            "step" => &mut self.step,
             _ => return None,
         })
     }
 
     /// Whether the file is only to be tried.
     pub(super) fn is_check(&self) -> bool {
-        self.action != "submit"
+        self.step != "submit"
     }
 
     /// The key under which this form is accepted once.
@@ -210,7 +212,7 @@ impl Typed {
             paper_url: given(&self.paper_url),
             code_url: given(&self.code_url),
             visibility,
-            anonymous_until: None,
+            anonymous_until: given(&self.anonymous_until),
         };
         faults.extend(metadata.faults());
         if faults.is_empty() { Ok(metadata) } else { Err(faults) }

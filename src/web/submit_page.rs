@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::fields::{Field, capital, choice, fault_of, incomplete, labelled, line, lines, summary};
 use super::frame::{self, Page, Script, Viewer};
 use super::session::Session;
 use super::submit_form::Typed;
@@ -30,11 +31,9 @@ impl Verdict {
         !matches!(self, Verdict::None | Verdict::Checked(_))
     }
 
-    /// What is wrong with a field, if something is.
-    fn fault(&self, field: &str) -> Option<&str> {
-        let Verdict::Faulty(faults) = self else { return None };
-        let fault = faults.iter().find(|fault| fault.pointer.trim_start_matches('/') == field);
-        fault.map(|fault| fault.detail.as_str())
+    /// What is wrong with the fields.
+    fn faults(&self) -> &[MetadataFault] {
+        if let Verdict::Faulty(faults) = self { faults } else { &[] }
     }
 }
 
@@ -60,8 +59,8 @@ pub(super) fn page(
             (file(verdict, max_bytes))
             div.actions {
                 // The first button is the one that Enter presses: it must do no harm.
-                button.second name="action" value="check" type="submit" { "Check only" }
-                button name="action" value="submit" type="submit" { "Submit" }
+                button.second name="step" value="check" type="submit" { "Check only" }
+                button name="step" value="submit" type="submit" { "Submit" }
                 p.hint { "A check reads the whole file, stores nothing and uses no quota." }
             }
         }
@@ -84,24 +83,11 @@ fn outcome(verdict: &Verdict) -> Markup {
         @match verdict {
             Verdict::None => {}
             Verdict::Checked(checked) => (found_good(checked)),
-            Verdict::Faulty(faults) => (summary("The form is not complete", html! {
-                ul { @for fault in faults {
-                    @let field = fault.pointer.trim_start_matches('/');
-                    li { a href={ "#" (field) } { (label(field)) } ": " (fault.detail) }
-                } }
-                p { "Choose the file again before you send the form: browsers forget it." }
-            })),
+            Verdict::Faulty(faults) => {
+                (incomplete(faults, label, "Choose the file again before you send the form: browsers forget it."))
+            }
             Verdict::Refused(refusal, lines) => (refused(refusal, lines)),
             Verdict::Said(detail) => (summary("The file was not accepted", html! { p { (capital(detail)) "." } })),
-        }
-    }
-}
-
-fn summary(title: &str, body: Markup) -> Markup {
-    html! {
-        section.summary #summary role="alert" tabindex="-1" aria-labelledby="summary-title" {
-            h2 #summary-title { (title) }
-            (body)
         }
     }
 }
@@ -177,12 +163,6 @@ fn fault_row(fault: &Fault, line: Option<&str>) -> Markup {
     }
 }
 
-/// A sentence with its first letter as one begins.
-pub(super) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), letters.as_str()))
-}
-
 fn label(field: &str) -> &'static str {
     match field {
         "split" => "Split",
@@ -194,19 +174,24 @@ fn label(field: &str) -> &'static str {
         "paper_url" => "Paper",
         "code_url" => "Code",
         "visibility" => "Who sees the entry",
+        "anonymous_until" => "Our name is shown from",
         _ => "File",
     }
 }
 
+fn of<'a>(name: &'a str, hint: &'a str, verdict: &'a Verdict) -> Field<'a> {
+    Field { name, label: label(name), hint, fault: fault_of(verdict.faults(), name) }
+}
+
 fn model(typed: &Typed, verdict: &Verdict) -> Markup {
-    let text = |name, value: &str, hint| text_field(name, value, hint, verdict);
+    let access = [("open", "Open", "the weights can be had"), ("closed", "Closed", "")];
     html! {
         fieldset {
             legend { "The model" }
-            (text("model_name", &typed.model_name, "As the leaderboard shall show it."))
-            (choice("access", &typed.access, &[("open", "Open", "the weights can be had"), ("closed", "Closed", "")], verdict))
-            (text("parameters_b", &typed.parameters_b, "Required for an open model, such as 8 or 0.5."))
-            (text("backbone", &typed.backbone, "Optional: the vision or language backbone."))
+            (line(of("model_name", "As the leaderboard shall show it.", verdict), "text", &typed.model_name))
+            (choice(of("access", "", verdict), &typed.access, &access))
+            (line(of("parameters_b", "Required for an open model, such as 8 or 0.5.", verdict), "text", &typed.parameters_b))
+            (line(of("backbone", "Optional: the vision or language backbone.", verdict), "text", &typed.backbone))
         }
     }
 }
@@ -218,17 +203,17 @@ fn run(typed: &Typed, verdict: &Verdict) -> Markup {
         ("anonymous", "Everybody, without our name", ""),
         ("public", "Everybody, with our name", ""),
     ];
+    let until = "Optional, for an entry without your name: the UTC day from which it is shown.";
+    let link = "Optional: an address with http or https.";
     html! {
         fieldset {
             legend { "The run" }
-            (choice("split", &typed.split, &splits, verdict))
-            (choice("visibility", &typed.visibility, &seen, verdict))
-            (text_field("paper_url", &typed.paper_url, "Optional: an address with http or https.", verdict))
-            (text_field("code_url", &typed.code_url, "Optional: an address with http or https.", verdict))
-            (field("description", "Optional: what a reader should know.", verdict, |described| html! {
-                textarea #description name="description" rows="3" aria-describedby=(described)
-                    aria-invalid=[verdict.fault("description").map(|_| "true")] { "\n" (typed.description) }
-            }))
+            (choice(of("split", "", verdict), &typed.split, &splits))
+            (choice(of("visibility", "", verdict), &typed.visibility, &seen))
+            (line(of("anonymous_until", until, verdict), "date", &typed.anonymous_until))
+            (line(of("paper_url", link, verdict), "text", &typed.paper_url))
+            (line(of("code_url", link, verdict), "text", &typed.code_url))
+            (lines(of("description", "Optional: what a reader should know.", verdict), &typed.description))
         }
     }
 }
@@ -238,59 +223,16 @@ fn file(verdict: &Verdict, max_bytes: u64) -> Markup {
         "One answer a question as JSONL, JSON or CSV, plain or packed with gzip or zstd; at most {} MB.",
         max_bytes >> 20
     );
+    let field = of("predictions", &hint, verdict);
     html! {
         fieldset {
             legend { "The file" }
             div.drop data-drop {
-                (field("predictions", &hint, verdict, |described| html! {
-                    input #predictions type="file" name="predictions" aria-describedby=(described)
-                        aria-invalid=[verdict.fault("predictions").map(|_| "true")];
+                (labelled(field, html! {
+                    input #predictions type="file" name="predictions" aria-describedby=(field.described())
+                        aria-invalid=[field.invalid()];
                 }))
                 p.dropped data-dropped role="status" {}
-            }
-        }
-    }
-}
-
-fn text_field(name: &str, value: &str, hint: &str, verdict: &Verdict) -> Markup {
-    field(name, hint, verdict, |described| {
-        html! {
-            input id=(name) name=(name) type="text" value=(value) autocomplete="off" aria-describedby=(described)
-                inputmode=[(name == "parameters_b").then_some("decimal")]
-                aria-invalid=[verdict.fault(name).map(|_| "true")];
-        }
-    })
-}
-
-/// A labelled field with its hint and what is wrong with it.
-fn field(name: &str, hint: &str, verdict: &Verdict, input: impl Fn(&str) -> Markup) -> Markup {
-    let described = match verdict.fault(name) {
-        Some(_) => format!("{name}-hint {name}-error"),
-        None => format!("{name}-hint"),
-    };
-    html! {
-        div.field {
-            label for=(name) { (label(name)) }
-            p.hint id={ (name) "-hint" } { (hint) }
-            @if let Some(fault) = verdict.fault(name) { p.wrong id={ (name) "-error" } { (capital(fault)) } }
-            (input(&described))
-        }
-    }
-}
-
-/// One of a few, each with its value, its name and a word more.
-fn choice(name: &str, chosen: &str, choices: &[(&str, &str, &str)], verdict: &Verdict) -> Markup {
-    let fault = verdict.fault(name);
-    let error = format!("{name}-error");
-    html! {
-        fieldset.field id=(name) aria-describedby=[fault.map(|_| error.as_str())] {
-            legend { (label(name)) }
-            @if let Some(fault) = fault { p.wrong id=(error) { (capital(fault)) } }
-            @for (value, text, more) in choices {
-                div.choice {
-                    input id={ (name) "-" (value) } type="radio" name=(name) value=(value) checked[*value == chosen];
-                    label for={ (name) "-" (value) } { (text) @if !more.is_empty() { small { " " (more) } } }
-                }
             }
         }
     }

@@ -56,7 +56,7 @@ fn cases() -> Vec<Case> {
 /// A file of the folder, or one that is too large to be kept there.
 fn bytes(name: &str) -> Vec<u8> {
     match name {
-        "deep_nesting.json" => ("[".repeat(50_000) + &"]".repeat(50_000)).into_bytes(),
+        "deep_nesting.json" => ("[".repeat(50_000) + "]".repeat(50_000).as_str()).into_bytes(),
         "bomb_100mb.jsonl.gz" => gzip_of_spaces(95 << 20),
         "bomb_2gb.jsonl.zst" => zstd_of_spaces(2 << 30),
         "answer_1mb.jsonl" => {

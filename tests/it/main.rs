@@ -8,6 +8,7 @@ mod anonymous;
 mod attacks;
 mod board;
 mod broken;
+mod browser;
 mod budget;
 mod by_hand;
 mod circuit;

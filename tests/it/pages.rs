@@ -85,7 +85,7 @@ impl<'s> Browser<'s> {
     }
 
     /// Fills in the form of `/submit` and presses a button.
-    pub async fn upload(&self, action: &str, fields: &[(&str, &str)], file: Option<Vec<u8>>) -> Shown {
+    pub async fn upload(&self, step: &str, fields: &[(&str, &str)], file: Option<Vec<u8>>) -> Shown {
         let page = self.get("/submit").await.text;
         let mut form = Form::new();
         for name in ["form_token", "form_key"] {
@@ -111,7 +111,7 @@ impl<'s> Browser<'s> {
             Some(bytes) => Part::bytes(bytes).file_name("answers.jsonl"),
             None => Part::bytes(Vec::new()).file_name(""),
         };
-        let form = form.part("predictions", part).text("action", action.to_owned());
+        let form = form.part("predictions", part).text("step", step.to_owned());
         shown(self.request(Method::POST, "/submit").multipart(form).send().await.unwrap()).await
     }
 }
@@ -415,7 +415,7 @@ async fn a_form_that_is_sent_twice_makes_one_submission() {
             .text("access", "closed")
             .text("visibility", "private")
             .part("predictions", Part::bytes(val_answers("A ray.")).file_name("a.jsonl"))
-            .text("action", "submit");
+            .text("step", "submit");
         let response = browser.request(Method::POST, "/submit").multipart(form).send().await.unwrap();
         locations.push(shown(response).await.location);
     }

@@ -50,6 +50,7 @@ async function send(form, button) {
       return;
     }
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (!page.querySelector("main")) throw new Error(response.status);
     document.title = page.title;
     document.querySelector("main").replaceWith(page.querySelector("main"));
     const next = document.querySelector("[data-upload]");

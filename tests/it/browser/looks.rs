@@ -1,0 +1,103 @@
+//! How the pages look: nothing that axe-core calls serious, and no page wider than a phone.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::driver::{DESKTOP, PHONE, Window, is_here};
+use super::{bad_file, served, sign_in};
+use crate::operations::{val_answers, val_metadata};
+use crate::support::Secchi;
+
+/// What `.ci/setup` fetches.
+const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/axe-core-4.14.1.min.js");
+
+/// Runs axe and gives its findings as lines.
+const ASK_AXE: &str = "
+    const done = arguments[arguments.length - 1];
+    axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => done(violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`))));";
+
+const ASK_WIDTH: &str = "
+    const root = document.documentElement;
+    if (root.scrollWidth <= root.clientWidth) return [];
+    return [...document.querySelectorAll('body *')]
+        .filter((element) => element.getBoundingClientRect().right > root.clientWidth)
+        .map((element) => element.outerHTML.slice(0, 120));";
+
+fn axe() -> String {
+    let axe = std::fs::read_to_string(Path::new(AXE));
+    axe.unwrap_or_else(|error| panic!("{AXE}: {error}; run `make setup`"))
+}
+
+/// Asserts that nothing is wrong with the page as it stands, in both schemes.
+async fn assert_sound(window: &Window, axe: &str, name: &str) {
+    for scheme in ["light", "dark"] {
+        window.set_scheme(scheme).await;
+        window.keep_picture(&format!("{name}-{scheme}")).await;
+        window.page.execute(axe, Vec::new()).await.unwrap();
+        let faults = window.page.execute_async(ASK_AXE, Vec::new()).await.unwrap();
+        let faults: Vec<String> = faults.convert().unwrap();
+        assert!(faults.is_empty(), "{name}, {scheme}:\n{}", faults.join("\n"));
+    }
+    let wide: Vec<String> = window.page.execute(ASK_WIDTH, Vec::new()).await.unwrap().convert().unwrap();
+    assert!(wide.is_empty(), "{name} is wider than the window:\n{}", wide.join("\n"));
+}
+
+async fn assert_all_sound(size: (u32, u32)) {
+    let axe = axe();
+    let (secchi, judge, team) = served().await;
+    let window = Window::open(size, true).await;
+    let name = |page: &str| format!("{page}-{}", size.0);
+    let goto = async |path: &str| window.page.goto(format!("{}{path}", secchi.base)).await.unwrap();
+    for (path, page) in [("/?split=val", "board-empty"), ("/sign-in", "sign-in"), ("/nowhere", "nowhere")] {
+        goto(path).await;
+        assert_sound(&window, &axe, &name(page)).await;
+    }
+    sign_in(&window, &secchi, &team, "/submissions").await;
+    assert_sound(&window, &axe, &name("submissions-none")).await;
+    goto("/submit").await;
+    assert_sound(&window, &axe, &name("submit")).await;
+    window.click("button[value=submit]").await;
+    window.until("incomplete", |text, _| text.contains("The form is not complete"), async || {}).await;
+    assert_sound(&window, &axe, &name("submit-incomplete")).await;
+    window.write("#model_name", "Reef-8B").await;
+    window.click("#access-closed").await;
+    window.click("#split-val").await;
+    window.write("#predictions", bad_file(&secchi).to_str().unwrap()).await;
+    window.click("button[value=submit]").await;
+    window.until("refused", |text, _| text.contains("4 faults"), async || {}).await;
+    assert_sound(&window, &axe, &name("submit-refused")).await;
+    let id = submitted(&secchi, &team).await;
+    goto(&format!("/submissions/{id}")).await;
+    window.until("under way", |text, _| text.contains("Judging: 5 of "), async || {}).await;
+    assert_sound(&window, &axe, &name("submission-judging")).await;
+    judge.permits.add_permits(1000);
+    window.until("scored", |text, _| text.contains("Scored."), async || {}).await;
+    assert_sound(&window, &axe, &name("submission-scored")).await;
+    for (path, page) in [("/?split=val", "board"), ("/submissions", "submissions")] {
+        goto(path).await;
+        assert_sound(&window, &axe, &name(page)).await;
+    }
+    window.close().await;
+}
+
+async fn submitted(secchi: &Secchi, team: &crate::support::TestTeam) -> String {
+    let response = secchi.submit(team, &val_metadata(), val_answers("A ray glides past.")).await;
+    response.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_page_has_a_serious_fault_or_is_wider_than_a_phone() {
+    if is_here() {
+        assert_all_sound(PHONE).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_page_has_a_serious_fault_on_a_desktop() {
+    if is_here() {
+        assert_all_sound(DESKTOP).await;
+    }
+}
