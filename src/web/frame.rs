@@ -34,7 +34,9 @@ pub(super) enum Script {
 
 const EVERYBODYS: [(&str, &str); 2] = [("/", "Leaderboard"), ("/submit", "Submit")];
 
-const TEAMS: [(&str, &str); 1] = [("/submissions", "Submissions")];
+const TEAMS: [(&str, &str); 3] = [("/submissions", "Submissions"), ("/quota", "Quota"), ("/keys", "Keys")];
+
+const MAINTAINERS: (&str, &str) = ("/admin/signups", "Sign-ups");
 
 /// The whole document around `content`.
 pub(super) fn document(page: &Page<'_>, content: &Markup) -> Markup {
@@ -80,8 +82,11 @@ fn bar(page: &Page<'_>) -> Markup {
                 @for target in EVERYBODYS { (link(target)) }
                 @match page.viewer {
                     Viewer::Anybody => (link(("/submissions", "Your team"))),
-                    Viewer::Guest => (link(("/sign-in", "Sign in"))),
-                    Viewer::Team(_) => { @for target in TEAMS { (link(target)) } }
+                    Viewer::Guest => { (link(("/sign-in", "Sign in"))) (link(("/sign-up", "Sign up"))) }
+                    Viewer::Team(session) => {
+                        @for target in TEAMS { (link(target)) }
+                        @if session.principal.is_maintainer() { (link(MAINTAINERS)) }
+                    }
                 }
             }
             @if let Viewer::Team(session) = page.viewer {
@@ -104,6 +109,17 @@ pub(super) fn message(title: &str, detail: &str) -> Markup {
         p { a href="/" { "To the leaderboard" } }
     };
     document(&page, &content)
+}
+
+/// A secret that is shown this once.
+pub(super) fn told_key(title: &str, api_key: &str) -> Markup {
+    html! {
+        section.good #summary role="status" aria-labelledby="summary-title" {
+            h2 #summary-title { (title) }
+            p { code.key { (api_key) } }
+            p { "It is shown only now. Keep it where secrets are kept; whoever has it acts for the team." }
+        }
+    }
 }
 
 /// An instant to the minute, in UTC.

@@ -1,12 +1,18 @@
 //! The pages: HTML made on the server, useful without scripts. Knows nothing of the API.
 
+mod admin_signups;
 mod assets;
 mod board;
 mod fields;
 mod frame;
+mod keys;
+mod keys_page;
+mod quota;
 mod refusal;
 mod session;
 mod sign_in;
+mod sign_up;
+mod sign_up_page;
 mod submission_page;
 mod submissions;
 mod submit;
@@ -107,6 +113,16 @@ pub fn routes(config: &mut web::ServiceConfig) {
     page("/submissions/{id}/visibility", vec![web::post().to(submissions::update_visibility)]);
     page("/submissions/{id}/withdraw", vec![web::post().to(submissions::withdraw)]);
     page("/submissions/{id}/cancel", vec![web::post().to(submissions::cancel)]);
+    page("/quota", vec![web::get().to(quota::show)]);
+    page("/keys", vec![web::get().to(keys::show), web::post().to(keys::create)]);
+    page("/keys/{id}/rotate", vec![web::post().to(keys::rotate)]);
+    page("/keys/{id}/revoke", vec![web::post().to(keys::revoke)]);
+    page("/sign-up", vec![web::get().to(sign_up::show), web::post().to(sign_up::create)]);
+    page("/sign-up/{claim}", vec![web::get().to(sign_up::follow)]);
+    page("/sign-up/{claim}/key", vec![web::post().to(sign_up::tell_key)]);
+    page("/admin/signups", vec![web::get().to(admin_signups::list)]);
+    page("/admin/signups/{id}/approve", vec![web::post().to(admin_signups::approve)]);
+    page("/admin/signups/{id}/reject", vec![web::post().to(admin_signups::reject)]);
 }
 
 /// Whether an address that nothing stands at is to be answered by a page.

@@ -76,6 +76,11 @@ impl ResponseError for Refusal {
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Refusal {
+        if matches!(error, StoreError::Connect(_)) {
+            tracing::error!(%error, "a page could not be shown");
+            let detail = "The database is not to be reached, so nothing was changed. Try again in a moment.";
+            return Refusal::said(StatusCode::SERVICE_UNAVAILABLE, "Not now", detail);
+        }
         Refusal::Inside(error.to_string())
     }
 }

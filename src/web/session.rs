@@ -55,6 +55,15 @@ impl Session {
         Err(Refusal::said(StatusCode::FORBIDDEN, "This key may not do that", detail))
     }
 
+    /// Refuses whoever is no maintainer.
+    pub(super) fn needs_maintainer(&self) -> Result<(), Refusal> {
+        if !self.principal.is_maintainer() {
+            let detail = "This page is for maintainers.";
+            return Err(Refusal::said(StatusCode::FORBIDDEN, "This page is not for teams", detail));
+        }
+        self.needs(Scope::Admin)
+    }
+
     /// The session that a request's cookie names; none without a cookie.
     ///
     /// # Errors

@@ -23,12 +23,21 @@ pub(super) struct Seen {
     pub(super) decided_by_hand: usize,
 }
 
-pub(super) fn page(session: &Session, seen: &Seen, error: Option<&str>) -> Markup {
+/// What is said above a submission.
+#[derive(Clone, Copy)]
+pub(super) enum Word<'a> {
+    /// Something could not be done.
+    Refused(&'a str),
+    /// The same file was sent before.
+    Repeated,
+}
+
+pub(super) fn page(session: &Session, seen: &Seen, word: Option<Word<'_>>) -> Markup {
     let submission = &seen.submission;
     let metadata = &submission.metadata;
-    let title = match error {
-        Some(_) => format!("Error: {}", metadata.model_name),
-        None => metadata.model_name.clone(),
+    let title = match word {
+        Some(Word::Refused(_)) => format!("Error: {}", metadata.model_name),
+        _ => metadata.model_name.clone(),
     };
     let follows = !submission.state.is_final();
     let page = Page {
@@ -44,8 +53,12 @@ pub(super) fn page(session: &Session, seen: &Seen, error: Option<&str>) -> Marku
             "Split " strong { (metadata.split) } " · release " strong { (submission.release) }
             " · submitted " (when(submission.created_at_ms))
         }
-        @if let Some(error) = error {
-            (summary("That could not be done", html! { p { (capital(error)) "." } }))
+        @match word {
+            Some(Word::Refused(error)) => (summary("That could not be done", html! { p { (capital(error)) "." } })),
+            Some(Word::Repeated) => {
+                p.notice role="status" { "You sent this file before. This is its submission; no quota was used for it again." }
+            }
+            None => {}
         }
         (standing(submission))
         @if !seen.scores.is_empty() { (scores(seen)) }
@@ -73,12 +86,12 @@ pub(super) fn sentence(submission: &Submission) -> String {
             "Judging rests at {} of {} open-ended answers, since the judge does not answer. It goes on by itself.",
             progress.judged, progress.to_judge
         ),
-        (SubmissionState::Scored, _) => "Scored.".into(),
+        (SubmissionState::Scored, _) => "Every answer has its score.".into(),
         (SubmissionState::Incomplete, _) => format!(
             "{} open-ended answers could not be judged. They count as unknown, not as 0; a maintainer can have them tried again.",
             progress.failed
         ),
-        (SubmissionState::Cancelled, _) => "Cancelled.".into(),
+        (SubmissionState::Cancelled, _) => "It is not graded any further.".into(),
         (SubmissionState::Failed, _) => {
             "The server failed at it. That is not the file's fault; a maintainer can have it tried again."
                 .into()
@@ -149,14 +162,15 @@ fn scores(seen: &Seen) -> Markup {
                     "Open-ended columns are scored by word overlap with the annotators' evidence, not by a language model."
                 }
             }
+            p.facts { "Beside each score: its 95 % interval, and n, the questions that it rests on." }
             @if waits { p { "Columns that need open-ended answers come when all of these are judged." } }
             div.scroll tabindex="0" role="region" aria-labelledby="scores" {
-                table {
+                table.scores {
                     thead { tr {
                         th scope="col" { "Column" }
                         th.number scope="col" { "Score" }
                         th.number scope="col" { "95 % interval" }
-                        th.number scope="col" { "Questions" }
+                        th.number scope="col" { "n" }
                     } }
                     tbody {
                         @for (column, cell) in stands {
@@ -326,8 +340,6 @@ pub(super) fn list(session: &Session, items: &[Seen], more: bool) -> Markup {
                         th scope="col" { "Split" }
                         th.number scope="col" { "MCQ" }
                         th.number scope="col" { "OEMU" }
-                        th scope="col" { "Seen by" }
-                        th scope="col" { "Submitted" }
                     } }
                     tbody { @for item in items { (list_row(item)) } }
                 }
@@ -349,13 +361,15 @@ fn list_row(item: &Seen) -> Markup {
     };
     html! {
         tr {
-            th.model scope="row" { a href={ "/submissions/" (submission.id) } { (metadata.model_name) } }
-            td { (badge(submission)) }
+            th.model scope="row" {
+                a href={ "/submissions/" (submission.id) } { (metadata.model_name) }
+                br;
+                small.wrap { (when(submission.created_at_ms)) }
+            }
+            td { (badge(submission)) br; small { (metadata.visibility) } }
             td { (metadata.split) }
             (score(Column::Mcq))
             (score(Column::Oemu))
-            td { (metadata.visibility) }
-            td.nowrap { (when(submission.created_at_ms)) }
         }
     }
 }

@@ -10,7 +10,7 @@ use super::Pages;
 use super::refusal::{Refusal, Shown, html, see_other};
 use super::session::{Posted, Session};
 use super::sign_in::Nothing;
-use super::submission_page::{self, Seen};
+use super::submission_page::{self, Seen, Word};
 use crate::domain::key::Scope;
 use crate::domain::submission::Visibility;
 use crate::evaluation::lifecycle::{self, LifecycleError, SubmissionChange};
@@ -24,17 +24,22 @@ use crate::store::{DbConnection, StoreError};
 /// Submissions on one page of the list.
 const LISTED: i64 = 50;
 
-/// Below which submission a page of the list begins.
+/// Below which item a page of a list begins.
 #[derive(Deserialize)]
 pub(super) struct Before {
     before: Option<String>,
 }
 
+impl Before {
+    /// The id below which the page begins, if it is not the first.
+    pub(super) fn id(&self) -> Result<Option<String>, Refusal> {
+        let Some(text) = &self.before else { return Ok(None) };
+        Ok(Some(Uuid::parse_str(text).map_err(|_| Refusal::not_found())?.to_string()))
+    }
+}
+
 pub(super) async fn list(pages: web::Data<Pages>, session: Session, before: web::Query<Before>) -> Shown {
-    let before = match &before.before {
-        Some(text) => Some(Uuid::parse_str(text).map_err(|_| Refusal::not_found())?.to_string()),
-        None => None,
-    };
+    let before = before.id()?;
     let team_id = session.principal.team.id.clone();
     let found: Result<Vec<Seen>, StoreError> = pages
         .evaluation
@@ -50,9 +55,22 @@ pub(super) async fn list(pages: web::Data<Pages>, session: Session, before: web:
     Ok(html(StatusCode::OK, submission_page::list(&session, &items, more)))
 }
 
-pub(super) async fn show(pages: web::Data<Pages>, session: Session, id: web::Path<String>) -> Shown {
+/// How a browser came to a submission.
+#[derive(Deserialize)]
+pub(super) struct Arrival {
+    /// There, if the file was sent before.
+    repeated: Option<String>,
+}
+
+pub(super) async fn show(
+    pages: web::Data<Pages>,
+    session: Session,
+    id: web::Path<String>,
+    arrival: web::Query<Arrival>,
+) -> Shown {
     let submission = own(&pages, &session, &id).await?;
-    page(&pages, &session, submission, StatusCode::OK, None).await
+    let word = arrival.repeated.as_ref().map(|_| Word::Repeated);
+    page(&pages, &session, submission, StatusCode::OK, word).await
 }
 
 /// How far a submission has come, for the page's script.
@@ -159,7 +177,7 @@ async fn decided(
     };
     // As it is now: what stood against the decision may be news to the page.
     let now = own(pages, session, &before.id).await?;
-    page(pages, session, now, status, Some(&detail)).await
+    page(pages, session, now, status, Some(Word::Refused(&detail))).await
 }
 
 async fn page(
@@ -167,11 +185,11 @@ async fn page(
     session: &Session,
     submission: Submission,
     status: StatusCode,
-    error: Option<&str>,
+    word: Option<Word<'_>>,
 ) -> Shown {
     let seen: Result<Seen, StoreError> =
         pages.evaluation.store.read(move |connection| seen(connection, submission)).await;
-    Ok(html(status, submission_page::page(session, &seen?, error)))
+    Ok(html(status, submission_page::page(session, &seen?, word)))
 }
 
 fn seen(connection: &mut DbConnection, submission: Submission) -> Result<Seen, StoreError> {

@@ -15,7 +15,7 @@ use crate::domain::key::Scope;
 use crate::domain::question::Split;
 use crate::domain::submission::{Metadata, MetadataFault};
 use crate::evaluation::excerpts::excerpts;
-use crate::evaluation::intake::{self, IntakeError, Upload};
+use crate::evaluation::intake::{self, Accepted, IntakeError, Upload};
 use crate::evaluation::quota::{Quota, quota};
 use crate::predictions::Refusal as FileRefusal;
 use crate::store::StoreError;
@@ -51,7 +51,7 @@ pub(super) async fn create_submission(
         }
     };
     let error = match carry_out(&pages, &session, &typed, metadata, file.clone()).await {
-        Ok(Done::Submitted(id)) => return Ok(see_other(&format!("/submissions/{id}"))),
+        Ok(Done::Submitted(address)) => return Ok(see_other(&address)),
         Ok(Done::Checked(verdict)) => return page(&pages, &session, StatusCode::OK, &typed, &verdict).await,
         Err(error) => error,
     };
@@ -60,6 +60,7 @@ pub(super) async fn create_submission(
 }
 
 enum Done {
+    /// Its page.
     Submitted(String),
     Checked(Verdict),
 }
@@ -79,7 +80,9 @@ async fn carry_out(
     if typed.is_check() {
         return Ok(Done::Checked(Verdict::Checked(intake::dry_run(evaluation, upload, false).await?)));
     }
-    Ok(Done::Submitted(intake::submit(evaluation, upload).await?.submission.id))
+    let Accepted { submission, is_repeated } = intake::submit(evaluation, upload).await?;
+    let word = if is_repeated { "?repeated" } else { "" };
+    Ok(Done::Submitted(format!("/submissions/{}{word}", submission.id)))
 }
 
 /// What a page says about a file that was not accepted.

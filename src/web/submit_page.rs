@@ -130,7 +130,7 @@ fn refused(refusal: &Refusal, lines: &[Option<String>]) -> Markup {
         }
         div.scroll tabindex="0" role="region" aria-label="Faults of the file" {
             table.faults {
-                thead { tr { th.number scope="col" { "Line" } th scope="col" { "Fault" } th scope="col" { "Text of the line" } } }
+                thead { tr { th.number scope="col" { "Line" } th scope="col" { "Fault" } th.beside scope="col" { "Text of the line" } } }
                 tbody {
                     @for (fault, line) in refusal.faults.iter().zip(lines) { (fault_row(fault, line.as_deref())) }
                 }
@@ -141,6 +141,13 @@ fn refused(refusal: &Refusal, lines: &[Option<String>]) -> Markup {
 }
 
 fn fault_row(fault: &Fault, line: Option<&str>) -> Markup {
+    let text = html! {
+        @match line {
+            Some("") => em { "blank" },
+            Some(line) => code.line dir="ltr" { (line) },
+            None => "–",
+        }
+    };
     html! {
         tr {
             th.number scope="row" { @match fault.line { Some(line) => (line), None => "–" } }
@@ -153,12 +160,10 @@ fn fault_row(fault: &Fault, line: Option<&str>) -> Markup {
                     @if let Some(pointer) = &fault.pointer { " · field " code { (pointer) } }
                     @if let Some(question) = &fault.question_id { " · question " code { (question) } }
                 }
+                // On a phone the line stands below the fault.
+                @if line.is_some() { div.below { (text) } }
             }
-            td { @match line {
-                Some("") => em { "blank" },
-                Some(line) => code.line dir="ltr" { (line) },
-                None => "–",
-            } }
+            td.beside { (text) }
         }
     }
 }

@@ -37,6 +37,7 @@ mod metering;
 mod migrations;
 mod operations;
 mod pages;
+mod pages_accounts;
 mod process;
 mod program;
 mod question_keys;

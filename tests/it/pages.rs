@@ -124,13 +124,13 @@ async fn shown(response: Response) -> Shown {
 }
 
 /// The value of a hidden field.
-fn field(page: &str, name: &str) -> String {
+pub fn field(page: &str, name: &str) -> String {
     let begin = format!("name=\"{name}\" value=\"");
     let (_, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("no `{name}` in {page}"));
     rest.split('"').next().unwrap().to_owned()
 }
 
-async fn with_val(options: Options) -> (Secchi, TestTeam) {
+pub async fn with_val(options: Options) -> (Secchi, TestTeam) {
     let secchi = Secchi::with(options).await;
     secchi.import(Split::Val, "val.jsonl").await;
     let team = secchi.team("ocean-lab").await;
@@ -308,7 +308,7 @@ async fn every_page_is_open_to_those_whom_it_is_for_and_to_nobody_else() {
     let other = Browser::signed_in(&secchi, &other).await;
     let maintainer = Browser::signed_in(&secchi, &maintainer).await;
     let of_one = ["", "/progress"].map(|end| format!("/submissions/{id}{end}"));
-    let of_team = ["/submit".to_owned(), "/submissions".to_owned()];
+    let of_team = ["/submit", "/submissions", "/quota", "/keys"].map(str::to_owned);
     for path in of_one.iter().chain(&of_team) {
         let owned = path.contains(&id);
         assert!(nobody.get(path).await.location.starts_with("/sign-in"), "{path}");
@@ -466,7 +466,9 @@ async fn what_stands_against_a_file_is_said_on_the_page() {
     assert_eq!(shown.status, 409);
     assert!(shown.text.contains("No release of `test` is active"), "{}", shown.text);
     assert_eq!(browser.upload("submit", &[], answers()).await.status, 303);
-    let shown = browser.upload("submit", &[], answers()).await;
+    let again = browser.upload("submit", &[], answers()).await.location;
+    assert!(browser.get(&again).await.text.contains("You sent this file before."), "{again}");
+    let shown = browser.upload("submit", &[], Some(val_answers("A shark."))).await;
     assert_eq!(shown.status, 429);
     assert!(shown.text.contains("1 of 1 submissions of today are used"), "{}", shown.text);
     let shown = browser.upload("check", &[], Some(sample_bytes("predictions/random.jsonl"))).await;

@@ -49,9 +49,13 @@ impl Window {
         let mut capabilities = DesiredCapabilities::chrome();
         capabilities.set_binary(CHROMIUM).unwrap();
         // As root chromium has no sandbox; the loopback needs no proxy.
-        for argument in
-            ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-proxy-server"]
-        {
+        for argument in [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-proxy-server",
+        ] {
             capabilities.add_arg(argument).unwrap();
         }
         let allowed = if scripts { 1 } else { 2 };

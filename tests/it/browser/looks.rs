@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
+use thirtyfour::Key;
 
 use super::driver::{DESKTOP, PHONE, Window, is_here};
 use super::{bad_file, served, sign_in};
@@ -59,6 +60,10 @@ async fn assert_all_sound(size: (u32, u32)) {
     assert_sound(&window, &axe, &name("submissions-none")).await;
     goto("/submit").await;
     assert_sound(&window, &axe, &name("submit")).await;
+    window.find("body").await.send_keys(Key::Tab + "").await.unwrap();
+    let focused = window.page.active_element().await.unwrap();
+    assert_eq!(focused.text().await.unwrap(), "Skip to the content", "the first stop of a keyboard");
+    assert!(focused.rect().await.unwrap().x >= 0.0, "what has the focus is seen");
     window.click("button[value=submit]").await;
     window.until("incomplete", |text, _| text.contains("The form is not complete"), async || {}).await;
     assert_sound(&window, &axe, &name("submit-incomplete")).await;
@@ -74,13 +79,52 @@ async fn assert_all_sound(size: (u32, u32)) {
     window.until("under way", |text, _| text.contains("Judging: 5 of "), async || {}).await;
     assert_sound(&window, &axe, &name("submission-judging")).await;
     judge.permits.add_permits(1000);
-    window.until("scored", |text, _| text.contains("Scored."), async || {}).await;
+    window.until("scored", |text, _| text.contains("Every answer has its score."), async || {}).await;
     assert_sound(&window, &axe, &name("submission-scored")).await;
-    for (path, page) in [("/?split=val", "board"), ("/submissions", "submissions")] {
+    for (path, page) in
+        [("/?split=val", "board"), ("/submissions", "submissions"), ("/quota", "quota"), ("/keys", "keys")]
+    {
         goto(path).await;
         assert_sound(&window, &axe, &name(page)).await;
     }
+    window.write("#name", "cluster").await;
+    window.click("main form.fields button").await;
+    window.until("made", |text, _| text.contains("The new key"), async || {}).await;
+    assert_sound(&window, &axe, &name("keys-told")).await;
+    assert_sign_up_sound(&window, &axe, size.0, &secchi).await;
     window.close().await;
+}
+
+/// The pages of an applicant and of the maintainer who decides.
+async fn assert_sign_up_sound(window: &Window, axe: &str, width: u32, secchi: &Secchi) {
+    let name = |page: &str| format!("{page}-{width}");
+    let goto = async |path: &str| window.page.goto(format!("{}{path}", secchi.base)).await.unwrap();
+    window.page.delete_all_cookies().await.unwrap();
+    goto("/sign-up").await;
+    window.write("#name", "Ocean Lab").await;
+    window.write("#slug", "Ocean Lab").await;
+    window.write("#email", "lab@ocean.example").await;
+    window.click("main form button").await;
+    window.until("faulty", |text, _| text.contains("The form is not complete"), async || {}).await;
+    assert_sound(window, axe, &name("sign-up")).await;
+    window.find("#slug").await.clear().await.unwrap();
+    window.write("#slug", "oceanlab").await;
+    window.click("main form button").await;
+    window.until("taken", |_, path| path.starts_with("/sign-up/"), async || {}).await;
+    let mine = window.path().await;
+    assert_sound(window, axe, &name("sign-up-waiting")).await;
+    let maintainer = secchi.maintainer("harbour").await;
+    sign_in(window, secchi, &maintainer, "/admin/signups").await;
+    window.click("main details:last-of-type summary").await;
+    assert_sound(window, axe, &name("admin-signups")).await;
+    window.click("main details:first-of-type summary").await;
+    window.click("main details:first-of-type button").await;
+    window.until("approved", |text, _| text.contains("No sign-up waits."), async || {}).await;
+    goto(&mine).await;
+    assert_sound(window, axe, &name("sign-up-approved")).await;
+    window.click("main form button").await;
+    window.until("told", |text, _| text.contains("Your API key"), async || {}).await;
+    assert_sound(window, axe, &name("sign-up-told")).await;
 }
 
 async fn submitted(secchi: &Secchi, team: &crate::support::TestTeam) -> String {

@@ -10,6 +10,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use secchi::domain::question::Split;
 use secchi::judge::{Asked, Asking, Item, Judge, ScriptedJudge};
+use thirtyfour::By;
 use tokio::sync::Semaphore;
 
 use crate::operations::val_answers;
@@ -69,12 +70,24 @@ async fn sign_in(window: &Window, secchi: &Secchi, team: &TestTeam, path: &str) 
     window.until("signed in", |_, now| now == path, async || {}).await;
 }
 
+/// Drops a file on the form, as from a desktop.
+const DROP: &str = "
+    const data = new DataTransfer();
+    data.items.add(new File(['{oops'], 'dropped.jsonl'));
+    const drop = new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
+    document.querySelector('[data-drop]').dispatchEvent(drop);
+    return document.querySelector('#predictions').value + document.querySelector('[data-dropped]').textContent;";
+
 /// What a team does from its key to a row of the board.
 async fn walk(size: (u32, u32), scripts: bool) {
     let (secchi, judge, team) = served().await;
     let window = Window::open(size, scripts).await;
     sign_in(&window, &secchi, &team, "/submit").await;
 
+    if scripts {
+        let dropped = window.page.execute(DROP, Vec::new()).await.unwrap().convert::<String>().unwrap();
+        assert_eq!(dropped.matches("dropped.jsonl").count(), 2, "{dropped}");
+    }
     window.write("#model_name", "Reef-8B").await;
     window.click("#access-open").await;
     window.write("#parameters_b", "8").await;
@@ -113,7 +126,9 @@ async fn walk(size: (u32, u32), scripts: bool) {
         assert!(same.convert::<bool>().unwrap(), "progress was shown by loading the page anew");
     }
     judge.permits.add_permits(1000);
-    window.until("scored", |text, _| text.contains("Scored.") && text.contains("MCQ"), look).await;
+    window
+        .until("scored", |text, _| text.contains("Every answer has its score.") && text.contains("MCQ"), look)
+        .await;
     assert_eq!(window.path().await, submission);
     assert!(window.text().await.contains("Only your team sees it."));
 
@@ -133,8 +148,6 @@ async fn walk(size: (u32, u32), scripts: bool) {
     window.until("signed out", |_, path| path == "/sign-in", async || {}).await;
     window.close().await;
 }
-
-use thirtyfour::By;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_team_gets_from_its_key_to_a_row_of_the_board_with_scripts() {
