@@ -27,7 +27,7 @@ check: ## Format, lints with and without the server, documentation
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
 
 bench: ## Measure: costs as ratios within one run
-	@.ci/setup build
+	@.ci/setup
 	cargo bench --locked
 
 soak: ## The whole test split against the simulated judge of the shared material: limits, faults, kills (long)

@@ -58,13 +58,17 @@ impl Media {
     /// When the file is not the one that it was, or the disk refuses.
     pub fn keep(&self, source: &Path, sha256: &str, bytes: u64) -> Result<(), MediaError> {
         let refused = |error| MediaError::Io(self.videos.clone(), error);
+        if self.open(sha256, bytes).map_err(refused)?.is_some() {
+            return Ok(());
+        }
         DirBuilder::new().recursive(true).mode(0o700).create(&self.videos).map_err(refused)?;
         let part = self.path(&format!("{sha256}.part"));
         let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&part);
         let mut copy = opened.map_err(refused)?;
-        // Another import may be copying the same file.
+        // Somebody else may be copying the same file, and be done by the time that this one may.
         copy.lock().map_err(refused)?;
         if self.open(sha256, bytes).map_err(refused)?.is_some() {
+            let _gone_already = std::fs::remove_file(&part);
             return Ok(());
         }
         copy.set_len(0).map_err(refused)?;

@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are its result")]
 
 mod board;
+mod frames;
 mod judging;
 mod load;
 mod process;
@@ -43,6 +44,7 @@ fn main() {
         scaled.jsonl.len() as f64 / 1e6
     );
     read_and_grade(&scaled);
+    frames::frames_of_clips();
     served(&scaled);
 }
 

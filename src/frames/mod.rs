@@ -107,7 +107,7 @@ impl Frames {
         }
         // The semaphore is never closed.
         let turn = Arc::clone(&self.turns).acquire_owned().await.ok();
-        let (media, kept) = (self.media.clone(), self.kept.clone());
+        let (media, kept, sets) = (self.media.clone(), self.kept.clone(), self.metrics.frame_sets.clone());
         let (sha256, place) = (video.sha256.clone(), folder.clone());
         let (frames, bytes) = (u64::try_from(video.frames), u64::try_from(video.bytes));
         let (frames, bytes) = (frames.unwrap_or_default(), bytes.unwrap_or_default());
@@ -117,13 +117,13 @@ impl Frames {
             if media.open(&sha256, bytes)?.is_none() {
                 return Err(FramesError::Missing);
             }
-            let pictures = sample(&media.path(&sha256), frames, choice.n, choice.size)
-                .map_err(|error| FramesError::Video(sha256, error))?;
-            Ok(kept.put(&place, &pictures)?)
+            let taken = sample(&media.path(&sha256), frames, choice.n, choice.size)
+                .map_err(|error| FramesError::Video(sha256, error))
+                .and_then(|pictures| Ok(kept.put(&place, &pictures)?));
+            sets.with_label_values(&[if taken.is_ok() { "taken" } else { "failed" }]).inc();
+            taken
         });
-        let taken = taking.await?;
-        self.metrics.frame_sets.with_label_values(&[if taken.is_ok() { "taken" } else { "failed" }]).inc();
-        taken?;
+        taking.await??;
         let found = tokio::task::spawn_blocking(move || read(&folder)).await?;
         found.ok_or_else(|| io::Error::other("they cannot be read back").into())
     }

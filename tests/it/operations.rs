@@ -44,7 +44,7 @@ impl Operation {
     pub fn path(&self, id: &str) -> String {
         let names = ["{id}", "{slug}", "{claim}", "{token}"];
         let path = names.iter().fold(self.route.clone(), |path, name| path.replace(name, id));
-        path.replace("{split}", "val").replace("{key}", VIDEO)
+        path.replace("{split}", "val").replace("{key}", VIDEO).replace("{i}", "0")
     }
 
     /// The scope of a key that the document asks for; none where no key is needed.

@@ -11,6 +11,7 @@ use secchi::domain::key::Scope;
 use secchi::domain::question::Split;
 use secchi::judge::{Failure, ItemReason, ScriptedJudge};
 
+use crate::clips::{add, clip, lay};
 use crate::credentials::assert_unauthenticated;
 use crate::operations::{Operation, application, form, operations, val_answers, val_metadata};
 use crate::support::{Options, Secchi, TestTeam};
@@ -72,6 +73,9 @@ const TABLE: &[(&str, Who, On, u16)] = &[
     ("create_signup_key", Who::All, On::ApprovedClaim, 201),
     ("list_questions", Who::Team, On::Nothing, 200),
     ("find_video", Who::Team, On::Nothing, 200),
+    ("find_video_file", Who::Team, On::Nothing, 200),
+    ("list_frames", Who::Team, On::Nothing, 200),
+    ("find_frame", Who::Team, On::Nothing, 200),
     ("create_submission", Who::Team, On::Nothing, 202),
     ("list_submissions", Who::Team, On::Nothing, 200),
     ("find_submission", Who::Owner, On::Queued, 200),
@@ -198,6 +202,9 @@ async fn every_operation_is_open_to_those_whom_the_table_names_and_to_nobody_els
     };
     let secchi = Secchi::with(options).await;
     secchi.import(Split::Val, "val.jsonl").await;
+    let folder = tempfile::TempDir::new().unwrap();
+    lay(folder.path(), &[clip("one_frame_h264.mp4")]);
+    add(&secchi, folder.path()).await.unwrap();
     let (owner, other) = (secchi.team("ocean-lab").await, secchi.team("reef-lab").await);
     let maintainer = secchi.maintainer("harbour").await;
     let server = (&secchi.http, secchi.base.as_str());
