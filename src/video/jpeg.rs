@@ -53,7 +53,7 @@ fn scale(
     let source = format!("video_size={width}x{height}:pix_fmt={format}:time_base=1/1000");
     let filters = format!(
         "{}scale=w={fitted_width}:h={fitted_height}:flags=bicubic+accurate_rnd+full_chroma_int+bitexact\
-         :in_color_matrix=auto:out_color_matrix=bt601:out_range=pc,format=yuvj420p",
+         :in_color_matrix=auto:out_color_matrix=bt601:out_range=pc:threads=1,format=yuvj420p",
         orientation.filters()
     );
     let known = |name: &str| filter::find(name).ok_or(ffmpeg::Error::FilterNotFound);

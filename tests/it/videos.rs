@@ -36,6 +36,25 @@ fn spoilt(folder: &Path, of: &Path, name: &str, length: Option<usize>, rot: Opti
     path
 }
 
+/// The H.265 clip with its last `count` pictures declared to be filling, which a decoder passes over without a word.
+fn muted(folder: &Path, name: &str, count: usize) -> PathBuf {
+    const FILLER: u8 = 38;
+    let mut file = std::fs::read(clip("still_h265.mp4")).unwrap();
+    let data = file.windows(4).position(|window| window == b"mdat").unwrap();
+    let end = data - 4 + u32::from_be_bytes(file[data - 4..data].try_into().unwrap()) as usize;
+    let (mut at, mut units) = (data + 4, Vec::new());
+    while at < end {
+        units.push(at + 4);
+        at += 4 + u32::from_be_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    }
+    for unit in units.iter().rev().take(count) {
+        file[*unit] = FILLER << 1;
+    }
+    let path = folder.join(name);
+    std::fs::write(&path, file).unwrap();
+    path
+}
+
 #[test]
 fn damaged_clips_refuse_the_import_each_with_its_reason() {
     let made = TempDir::new().unwrap();
@@ -45,7 +64,12 @@ fn damaged_clips_refuse_the_import_each_with_its_reason() {
     let hidden = made.path().join("hidden.mkv");
     ffmpeg(&["-i", clip("tilt_vp9.webm").to_str().unwrap(), "-c", "copy", hidden.to_str().unwrap()]);
     let sound = make(made.path(), "sound.mkv", "sine=d=1", &["-c:a", "aac"]);
+    let stale = made.path().join("stale.mkv");
+    let muted_eight = muted(made.path(), "eight.mp4", 8);
+    ffmpeg(&["-i", muted_eight.to_str().unwrap(), "-c", "copy", stale.to_str().unwrap()]);
     let damaged = [
+        (muted(made.path(), "one.mp4", 1), "59 of its 60 frames can be decoded"),
+        (stale, "the last picture is stale"),
         (clip("zero_bytes.mp4"), "the file is empty"),
         (clip("text_renamed.mp4"), "no video that FFmpeg can open"),
         (clip("truncated_no_index.mp4"), "no video that FFmpeg can open"),
@@ -67,7 +91,7 @@ fn damaged_clips_refuse_the_import_each_with_its_reason() {
     lay(folder.path(), &clips);
     let ended = import(&ground, folder.path(), &[]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.stderr.contains("13 video file(s) are unusable; nothing was stored"), "{ended:?}");
+    assert!(ended.stderr.contains("15 video file(s) are unusable; nothing was stored"), "{ended:?}");
     for ((_, video_path), (path, reason)) in videos("val.jsonl").iter().zip(&damaged) {
         let line = ended.stderr.lines().find(|line| line.contains(video_path));
         let line = line.unwrap_or_else(|| panic!("{}: no line in {}", path.display(), ended.stderr));
