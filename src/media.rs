@@ -74,6 +74,7 @@ impl Media {
         copy.set_len(0).map_err(refused)?;
         let original = File::open(source).map_err(|error| MediaError::Io(source.to_owned(), error))?;
         if copy_hashed(original, &mut copy).map_err(refused)? != sha256 {
+            std::fs::remove_file(&part).map_err(refused)?;
             return Err(MediaError::Changed(source.to_owned()));
         }
         copy.sync_all().map_err(refused)?;
@@ -92,5 +93,52 @@ fn copy_hashed(mut original: File, copy: &mut File) -> io::Result<String> {
         }
         hash.update(&part[..read]);
         copy.write_all(&part[..read])?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_kept_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source");
+        std::fs::write(&source, "a ray glides past").unwrap();
+        let sha256 = hex::encode(Sha256::digest("a ray glides past"));
+        let media = Media::new(folder.path());
+        assert!(media.open(&sha256, 17).unwrap().is_none());
+        // What a process that was killed has left does no harm.
+        std::fs::create_dir(folder.path().join("videos")).unwrap();
+        std::fs::write(media.path(&format!("{sha256}.part")), "something longer than the file itself")
+            .unwrap();
+        media.keep(&source, &sha256, 17).unwrap();
+        assert_eq!(std::fs::read_to_string(media.path(&sha256)).unwrap(), "a ray glides past");
+        assert!(media.open(&sha256, 17).unwrap().is_some());
+        assert!(media.open(&sha256, 16).unwrap().is_none(), "a file of another size is not that file");
+
+        std::fs::write(&source, "another").unwrap();
+        media.keep(&source, &sha256, 17).unwrap();
+        assert_eq!(std::fs::read_to_string(media.path(&sha256)).unwrap(), "a ray glides past");
+        let other = hex::encode(Sha256::digest("other"));
+        assert!(matches!(media.keep(&source, &other, 5), Err(MediaError::Changed(_))));
+        assert_eq!(std::fs::read_dir(folder.path().join("videos")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_same_file_may_be_kept_by_several_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source");
+        let content = vec![7; 3 * PART + 5];
+        std::fs::write(&source, &content).unwrap();
+        let sha256 = hex::encode(Sha256::digest(&content));
+        let media = Media::new(folder.path());
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| media.keep(&source, &sha256, content.len() as u64).unwrap());
+            }
+        });
+        assert_eq!(std::fs::read(media.path(&sha256)).unwrap(), content);
+        assert_eq!(std::fs::read_dir(folder.path().join("videos")).unwrap().count(), 1);
     }
 }

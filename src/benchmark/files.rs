@@ -192,7 +192,7 @@ fn paths_below(folder: &Path) -> std::io::Result<HashMap<String, PathBuf>> {
                     add(inner);
                 }
             }
-        } else {
+        } else if path.is_file() {
             add(path);
         }
     }
