@@ -69,18 +69,18 @@ fn bytes(name: &str) -> Vec<u8> {
     }
 }
 
-fn record(id: &str, answer: &str) -> String {
+pub fn record(id: &str, answer: &str) -> String {
     serde_json::json!({ "question_id": id, "answer": answer }).to_string()
 }
 
-fn gzip_of_spaces(length: u64) -> Vec<u8> {
+pub fn gzip_of_spaces(length: u64) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     std::io::copy(&mut std::io::repeat(b' ').take(length), &mut encoder).unwrap();
     encoder.finish().unwrap()
 }
 
 /// A frame of run-length blocks (RFC 8878, 3.1.1.2): four bytes for each 128 KiB.
-fn zstd_of_spaces(length: usize) -> Vec<u8> {
+pub fn zstd_of_spaces(length: usize) -> Vec<u8> {
     const BLOCK: usize = 128 << 10;
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x50];
     let blocks = length / BLOCK;

@@ -29,6 +29,7 @@ mod frames;
 mod full;
 mod grade;
 mod grading;
+mod hostile;
 mod intake;
 mod judging;
 mod keys;
