@@ -1,8 +1,10 @@
 //! The command line: one file a command. Prints results to standard output and errors to standard error.
 #![expect(clippy::print_stdout, reason = "commands print their results")]
 
+mod answers;
 #[cfg(feature = "server")]
 mod dataset;
+mod evaluate;
 pub mod exit;
 mod grade;
 #[cfg(feature = "server")]
@@ -11,6 +13,8 @@ mod judge;
 mod judge_attacks;
 #[cfg(feature = "server")]
 mod judge_usage;
+mod pull;
+mod pulled;
 mod report;
 #[cfg(feature = "server")]
 mod serve;
@@ -61,6 +65,8 @@ enum Command {
     #[cfg(feature = "server")]
     #[command(subcommand)]
     Judge(judge::JudgeCommand),
+    Pull(pull::PullArgs),
+    Evaluate(evaluate::EvaluateArgs),
     Submit(submit::SubmitArgs),
     Status(status::StatusArgs),
     Publish(status::PublishArgs),
@@ -100,6 +106,8 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         Command::Team(command) => team::run(command).await,
         #[cfg(feature = "server")]
         Command::Judge(command) => judge::run(command).await,
+        Command::Pull(arguments) => pull::pull(arguments).await,
+        Command::Evaluate(arguments) => evaluate::evaluate(arguments).await,
         Command::Submit(arguments) => submit::submit(arguments).await,
         Command::Status(arguments) => status::status(arguments).await,
         Command::Publish(arguments) => status::publish(arguments).await,

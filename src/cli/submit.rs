@@ -140,14 +140,21 @@ fn on_sent(bar: &ProgressBar) -> Arc<dyn Fn(u64) + Send + Sync> {
 
 /// Follows a submission until it ends, with a bar on a terminal.
 async fn watch(client: &Client, id: &str) -> Result<Value, ClientError> {
-    let bar = bar("", "{msg:24} {bar:30} {pos}/{len} {per_sec} {eta}", 0);
+    let bar = bar("", "{msg:28} {bar:30} {pos}/{len} {per_sec} {eta}", 0);
     let ended = client
         .follow(id, |submission| {
             let count = |field: &str| submission["progress"][field].as_u64().unwrap_or_default();
             let state = word(&submission["state"]);
-            bar.set_message(match submission["paused_for"].as_str() {
-                Some(cause) => format!("{state}, waits: {cause}"),
-                None => state,
+            let queue = &submission["queue"];
+            let waits = (
+                submission["paused_for"].as_str(),
+                queue["seconds_low"].as_u64(),
+                queue["seconds_high"].as_u64(),
+            );
+            bar.set_message(match waits {
+                (Some(cause), ..) => format!("{state}, waits: {cause}"),
+                (None, Some(low), Some(high)) => format!("{state}, {low} to {high} s left"),
+                _ => state,
             });
             bar.set_length(submission["coverage"]["questions"].as_u64().unwrap_or_default());
             bar.set_position(count("graded") + count("judged") + count("failed"));

@@ -29,8 +29,10 @@ const PATIENCE: Duration = Duration::from_secs(600);
 enum Heard {
     /// The submission has ended.
     End,
-    /// The connection broke or fell silent, after this many events.
+    /// The connection broke after this many events.
     Break(u32),
+    /// It stands, but nothing was told for long.
+    Quiet,
     /// There are no events here.
     Nothing,
 }
@@ -54,7 +56,7 @@ impl Client {
                 continue;
             }
             match self.hear(id, &mut last_event, &mut submission, &mut on_change).await {
-                Heard::End => {}
+                Heard::End | Heard::Quiet => {}
                 Heard::Nothing => barren = MAX_BARREN,
                 Heard::Break(events) => {
                     barren = if events == 0 { barren + 1 } else { 0 };
@@ -99,7 +101,12 @@ impl Client {
         }
         let mut events = response.bytes_stream().eventsource();
         let mut heard = 0;
-        while let Ok(Some(Ok(event))) = timeout(QUIET, events.next()).await {
+        loop {
+            let event = match timeout(QUIET, events.next()).await {
+                Ok(Some(Ok(event))) => event,
+                Ok(_) => return Heard::Break(heard),
+                Err(_) => return Heard::Quiet,
+            };
             heard += 1;
             if !event.id.is_empty() {
                 *last_event = Some(event.id.clone());
@@ -110,7 +117,6 @@ impl Client {
                 return Heard::End;
             }
         }
-        Heard::Break(heard)
     }
 }
 
@@ -119,16 +125,20 @@ fn has_ended(submission: &Value) -> bool {
     state.is_some_and(SubmissionState::is_final)
 }
 
-/// Data are fields of the submission, or the value of the one that the event is named after.
+/// Data are fields of the submission, among them the one that the event is named after; or that field's value, with the
+/// place in the queue beside it.
 fn take_over(submission: &mut Value, event: &Event) {
     let (Ok(data), Some(fields)) = (serde_json::from_str::<Value>(&event.data), submission.as_object_mut())
     else {
         return;
     };
     match data {
-        Value::Object(told) if told.keys().any(|name| fields.contains_key(name)) => fields.extend(told),
-        data if fields.contains_key(&event.event) => {
-            fields.insert(event.event.clone(), data);
+        Value::Object(told) if told.contains_key(&event.event) => fields.extend(told),
+        Value::Object(mut told) if fields.contains_key(&event.event) => {
+            if let Some(queue) = told.remove("queue") {
+                fields.insert("queue".to_owned(), queue);
+            }
+            fields.insert(event.event.clone(), Value::Object(told));
         }
         _ => {}
     }
@@ -152,9 +162,10 @@ mod tests {
             hear("state", json!({"state": "judging", "paused_for": "budget"}))["paused_for"],
             "budget"
         );
-        assert_eq!(hear("progress", json!({"judged": 7}))["progress"]["judged"], 7);
+        let progress = hear("progress", json!({"judged": 7, "queue": {"ahead": 2}}));
+        assert_eq!((&progress["progress"], &progress["queue"]["ahead"]), (&json!({"judged": 7}), &json!(2)));
         assert_eq!(hear("progress", json!({"progress": {"judged": 8}}))["progress"]["judged"], 8);
-        let before = hear("other", json!("x"));
-        assert_eq!((&before["state"], before.as_object().unwrap().len()), (&json!("judging"), 3));
+        let before = hear("other", json!({"x": 1}));
+        assert_eq!((&before["state"], before.as_object().unwrap().len()), (&json!("judging"), 4));
     }
 }

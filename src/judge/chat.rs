@@ -168,7 +168,7 @@ fn interpret(status: StatusCode, body: &[u8], request: &Map<String, Value>) -> R
         // Some proxies send an error object or a page with status 200.
         Err(_) => {
             let fault = fault();
-            Err(CallFault { detail: format!("no chat completion, {}", fault.detail), ..fault })
+            Err(CallFault { detail: format!("no chat completion, {}", fault.detail).into(), ..fault })
         }
     }
 }

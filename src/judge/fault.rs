@@ -68,18 +68,38 @@ pub struct CallFault {
     /// Whether the server allows or forbids to ask again, if it says so.
     pub may_retry: Option<bool>,
     /// The request parameter that the server refused by name.
-    pub parameter: Option<String>,
+    pub parameter: Option<Box<str>>,
     /// What the try was billed, zeros for nothing; none if that is not known.
     pub usage: Option<Usage>,
     /// What the server says is left of its limits.
     pub remaining: Remaining,
     /// What happened, for a maintainer.
-    pub detail: String,
+    pub detail: Box<str>,
+    /// The server's own words.
+    pub said: Said,
+}
+
+/// A server's own words about a fault. They may repeat the request, key and all: they are for whoever owns the request,
+/// never for a log, and have no `Debug` that shows them.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Said(Box<str>);
+
+impl Said {
+    /// The words, of a sensible length and without control characters.
+    pub fn words(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Said(..)")
+    }
 }
 
 impl CallFault {
     /// A fault of which the server told nothing, not even what it billed.
-    pub fn new(kind: FaultKind, detail: impl Into<String>) -> CallFault {
+    pub fn new(kind: FaultKind, detail: impl Into<Box<str>>) -> CallFault {
         CallFault {
             kind,
             wait: None,
@@ -88,6 +108,7 @@ impl CallFault {
             usage: None,
             remaining: Remaining::default(),
             detail: detail.into(),
+            said: Said::default(),
         }
     }
 }
@@ -100,6 +121,9 @@ impl fmt::Display for CallFault {
 
 /// No code or model name is longer.
 const MAX_LABEL_BYTES: usize = 64;
+
+/// No more of a server's own words is kept.
+const MAX_SAID_CHARS: usize = 300;
 
 /// Parts of a request that cannot be left out.
 const ESSENTIAL: [&str; 3] = ["model", "messages", "response_format"];
@@ -143,7 +167,8 @@ impl ErrorObject {
             kind: text(error.get("type")),
             code: text(error.get("code")),
             param: text(param),
-            message: text(error.get("message")),
+            // Some servers give the words alone.
+            message: text(error.get("message").or_else(|| value.get("error"))),
         }
     }
 
@@ -187,7 +212,13 @@ impl ErrorObject {
         // An error costs nothing, unless it comes from a gateway that gave up on a model at work.
         let is_free = !is_success(status) && !matches!(status, 504 | 524);
         let usage = is_free.then(Usage::default);
-        CallFault { parameter: refused, usage, ..CallFault::new(kind, detail) }
+        let said: String = self.message.chars().filter(|c| !c.is_control()).take(MAX_SAID_CHARS).collect();
+        CallFault {
+            parameter: refused.map(Into::into),
+            usage,
+            said: Said(said.into()),
+            ..CallFault::new(kind, detail)
+        }
     }
 
     /// The sent parameter that the error names, in `param` or else as a word of the message.
@@ -327,7 +358,9 @@ mod tests {
     #[test]
     fn the_detail_never_repeats_the_servers_message() {
         let detail = |code: &str| {
-            fault(401, json!({"error": {"message": "bad key sk-1", "code": code, "type": "auth"}})).detail
+            fault(401, json!({"error": {"message": "bad key sk-1", "code": code, "type": "auth"}}))
+                .detail
+                .into_string()
         };
         assert_eq!(detail("invalid_api_key"), "status 401, type `auth`, code `invalid_api_key`");
         for text in ["invalid key\nsk!", "the answer was: a turtle", &"x".repeat(65)] {

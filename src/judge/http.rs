@@ -110,7 +110,7 @@ impl HttpJudge {
                 Err(fault) => fault,
             };
             if let Some(parameter) = &fault.parameter {
-                self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(parameter.clone());
+                self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(parameter.to_string());
             }
             spent.not_before = Instant::now() + fault.wait.unwrap_or_default().min(CALL_DEADLINE);
             let next = retries.after(&fault, took, rand::random());
@@ -228,7 +228,7 @@ struct Spent {
 
 /// What a faulty try means for the flow.
 fn effect(fault: &CallFault, next: &Next, is_news: bool) -> Effect {
-    let (cause, detail) = (fault.kind.to_string(), fault.detail.clone());
+    let (cause, detail) = (fault.kind.to_string(), fault.detail.to_string());
     match fault.kind {
         kind if kind.is_outage() => Effect::Failure { overload: kind.is_overload(), is_news, cause, detail },
         kind if kind.stops_all() && matches!(next, Next::Stop(_)) => Effect::Stop { cause, detail },

@@ -81,7 +81,7 @@ impl Retries {
 
     fn failure(&self, fault: &CallFault) -> Failure {
         let detail = match self.tries {
-            1 => fault.detail.clone(),
+            1 => fault.detail.to_string(),
             tries => format!("{fault}, after {tries} tries"),
         };
         let pause = |cause| Failure::Pause { cause, detail: detail.clone() };

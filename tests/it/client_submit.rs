@@ -174,7 +174,7 @@ async fn a_server_that_starts_anew_meanwhile_is_waited_for() {
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["state"], "scored");
 }
 
-/// A server that answers each request on a connection of its own with what `answer` makes of its number and head.
+/// A server that answers each request on a connection of its own with what `answer` makes of its number and text.
 pub async fn odd_server(answer: impl Fn(usize, &str) -> Vec<u8> + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
@@ -205,8 +205,8 @@ async fn answer_once(
             length = Some(head + 4 + body.map_or(0, |body| body.trim().parse().unwrap()));
         }
     }
-    let head = String::from_utf8_lossy(&request[..request.len().min(4000)]).into_owned();
-    let bytes = answer(count.fetch_add(1, Ordering::SeqCst), &head);
+    let request = String::from_utf8_lossy(&request).into_owned();
+    let bytes = answer(count.fetch_add(1, Ordering::SeqCst), &request);
     // Whoever asked may be gone.
     let _is_sent = stream.write_all(&bytes).await.is_ok();
 }
@@ -346,7 +346,7 @@ async fn a_file_that_is_too_large_is_refused_with_a_word() {
 #[test]
 fn every_client_command_tells_its_exit_codes() {
     let folder = tempfile::tempdir().unwrap();
-    for command in ["submit", "status", "publish", "withdraw", "grade"] {
+    for command in ["pull", "evaluate", "submit", "status", "publish", "withdraw", "grade"] {
         let text = run(&mut program(folder.path(), &[command, "--help"])).stdout();
         for words in ["Exit codes:", "2  refused", "4  the server", "5  the key"] {
             assert!(text.contains(words), "{command}: {text}");

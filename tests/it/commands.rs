@@ -22,6 +22,8 @@ const WITH_EXAMPLE: &[&str] = &[
     "judge usage",
     "judge stage",
     "judge activate",
+    "pull",
+    "evaluate",
     "submit",
     "grade",
 ];
@@ -65,6 +67,8 @@ fn every_command_explains_itself() {
         "dataset",
         "team",
         "judge",
+        "pull",
+        "evaluate",
         "submit",
         "status",
         "publish",
