@@ -51,6 +51,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("comfy_table", &["cli"]),
     ("zip", &["predictions"]),
     ("quick_xml", &["predictions"]),
+    ("statrs", &["scoring"]),
 ];
 
 /// Rooms that compute and nothing else: time, seeds and bytes come in as arguments.

@@ -110,6 +110,11 @@ impl Column {
         }
     }
 
+    /// Whether the column follows from letters alone.
+    pub fn is_of_letters(self) -> bool {
+        self == Self::Mcq || Self::PERCENT.contains(&self)
+    }
+
     /// The percent column of a multiple-choice type; none for an open-ended one.
     pub fn percent_of(question_type: QuestionType) -> Option<Column> {
         Self::PERCENT.into_iter().find(|column| column.question_type() == Some(question_type))

@@ -36,6 +36,8 @@ text_enum! {
         ExtraField = "extra_field",
         MatchedByPlace = "matched_by_place",
         RepeatedFile = "repeated_file",
+        /// Not of the file alone: it differs little from many before it.
+        ScoresWithheld = "scores_withheld",
     }
 }
 

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use crate::domain::column::Column;
 use crate::domain::outcome::Outcome;
-use crate::domain::submission::SubmissionState;
+use crate::domain::submission::{Feedback, SubmissionState};
 use crate::judge;
 use crate::scoring::columns::{ScoringError, score_columns};
 use crate::store::decisions::{load_decided, note_decided};
@@ -80,13 +81,21 @@ pub(super) fn key_of(
     release.key.item(place, &answer).map(|item| judge::judgement_key(&item))
 }
 
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
 /// The columns that stand.
 pub(super) fn columns(release: &GradingRelease, outcomes: &[Outcome]) -> Result<Vec<Score>, ScoringError> {
     let scored = score_columns(&release.release.content_sha256, &release.key.facts, outcomes)?;
+    // The digits of a bootstrap weigh each video its own way: on a split without feedback they would tell more of the key
+    // than the value does.
+    let is_coarse =
+        |column: Column| column == Column::Mcq && release.release.feedback != Feedback::PerQuestion;
     let score = scored.into_iter().map(|score| Score {
         column: score.column,
         value: score.value,
-        ci95: score.ci95,
+        ci95: if is_coarse(score.column) { score.ci95.map(tenths) } else { score.ci95 },
         n: i32::try_from(score.n).unwrap_or(i32::MAX),
     });
     Ok(score.collect())

@@ -80,6 +80,15 @@ pub async fn own_submission(
     evaluation.store.read(move |connection| owned(connection, Some(&owner), &id)).await
 }
 
+/// The submission `id`, whoever's it is.
+///
+/// # Errors
+/// When there is none.
+pub async fn find_any_submission(evaluation: &Evaluation, id: &str) -> Result<Submission, LifecycleError> {
+    let id = id.to_owned();
+    evaluation.store.read(move |connection| owned(connection, None, &id)).await
+}
+
 /// Changes what a team may change. A withdrawn submission cannot be published again.
 ///
 /// # Errors

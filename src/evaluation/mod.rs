@@ -44,6 +44,8 @@ mod rejudging;
 #[cfg(feature = "server")]
 mod reserving;
 #[cfg(feature = "server")]
+pub mod series;
+#[cfg(feature = "server")]
 pub mod spool;
 #[cfg(feature = "server")]
 pub mod staging;

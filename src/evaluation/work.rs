@@ -27,6 +27,7 @@ use super::judges::JudgesError;
 use super::judging::{SliceEnd, Work, judge_slice};
 use super::quota::refund;
 use super::rejudging::{give_up, rejudge};
+use super::series::join_series;
 
 /// Claims without any progress after which a submission is parked as `failed`.
 const MAX_ATTEMPTS: i32 = 10;
@@ -224,6 +225,7 @@ async fn grade_submission(
     };
     let columns = columns(release, &graded.outcomes)?;
     let (id, outcomes) = (submission.id.clone(), graded.outcomes.clone());
+    let (compared, of_release) = (submission.clone(), release.clone());
     let unparsed = count(graded.unparsed);
     let stored_warnings = warnings.clone();
     fenced_under(evaluation, lease, &configuration.id, move |connection, configuration, now_ms| {
@@ -234,6 +236,7 @@ async fn grade_submission(
         scores::save_scores(connection, &id, &configuration.id, &columns, false)?;
         submissions::update_graded(connection, &id, &configuration.id, unparsed, &stored_warnings)?;
         flags::insert_flags(connection, &id, &flags, now_ms)?;
+        join_series(connection, &of_release, &compared, &outcomes, now_ms)?;
         submissions::update_progress(connection, &id, progress)?;
         let from = [SubmissionState::Grading];
         submissions::update_state(connection, &id, &from, SubmissionState::Judging, now_ms)

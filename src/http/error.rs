@@ -13,6 +13,7 @@ use crate::evaluation::deciding::DecisionError;
 use crate::evaluation::following::FollowError;
 use crate::evaluation::intake::IntakeError;
 use crate::evaluation::lifecycle::LifecycleError;
+use crate::evaluation::series::SeriesError;
 use crate::store::StoreError;
 
 /// Bytes of a JSON body: twice what the longest description takes.
@@ -287,6 +288,16 @@ impl From<FollowError> for Problem {
             }
             FollowError::Unknown(_) => Problem::not_found(error.to_string()),
             FollowError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SeriesError> for Problem {
+    fn from(error: SeriesError) -> Problem {
+        match error {
+            SeriesError::Unknown(_) => Problem::not_found(error.to_string()),
+            SeriesError::Faults(faults) => LifecycleError::Faults(faults).into(),
+            SeriesError::Store(error) => error.into(),
         }
     }
 }

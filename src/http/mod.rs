@@ -6,6 +6,7 @@ mod admin_decisions;
 mod admin_flags;
 mod admin_signups;
 mod admin_teams;
+mod admin_series;
 mod admin_usage;
 mod answers;
 mod auth;
@@ -135,6 +136,8 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(admin_decisions::list_failures)
         .service(admin_decisions::create_decision)
         .service(admin_flags::list_flags)
+        .service(admin_series::list_series)
+        .service(admin_series::update_series)
         .service(admin_usage::find_judge_usage)
         .service(admin_signups::list_signups)
         .service(admin_signups::approve_signup)

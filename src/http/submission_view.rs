@@ -9,6 +9,7 @@ use crate::domain::fault::Warning;
 use crate::domain::instant;
 use crate::domain::question::Split;
 use crate::domain::submission::{Access, PausedFor, SubmissionState, Visibility};
+use crate::evaluation::series::withheld_warning;
 use crate::evaluation::standing::{JudgeHead, ScoreCell, ScoreCells, score_cells};
 use crate::evaluation::waiting::{QueuePlace, queue_place};
 use crate::store::configurations::{find_current_configuration, load_configuration};
@@ -139,6 +140,8 @@ pub(super) fn view(
         None => (Vec::new(), Vec::new()),
     };
     let progress = ProgressView::of(&submission);
+    let mut warnings = submission.warnings.clone();
+    warnings.extend(withheld_warning(connection, &submission.id)?);
     Ok(SubmissionView {
         coverage: Coverage::of(&submission),
         id: submission.id,
@@ -161,7 +164,7 @@ pub(super) fn view(
         scores: score_cells(&scores),
         judge,
         decided_by_hand: decisions.len(),
-        warnings: submission.warnings,
+        warnings,
         withdrawn_reason: submission.withdrawn_reason,
         created_at: instant::rfc3339(submission.created_at_ms),
         finished_at: submission.finished_at_ms.map(instant::rfc3339),

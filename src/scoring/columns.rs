@@ -128,7 +128,11 @@ fn score_mcq(release: &str, questions: &[QuestionFacts], outcomes: &[Outcome]) -
 }
 
 /// Per video of the release what it adds to a column; none while one of the column's answers has no value.
-fn video_tallies(column: Column, questions: &[QuestionFacts], outcomes: &[Outcome]) -> Option<Vec<Tally<1>>> {
+pub(super) fn video_tallies(
+    column: Column,
+    questions: &[QuestionFacts],
+    outcomes: &[Outcome],
+) -> Option<Vec<Tally<1>>> {
     let mut videos = vec![Tally::EMPTY; video_count(questions)];
     for (question, outcome) in questions.iter().zip(outcomes) {
         if column.counts(question.question_type, question.camera) {

@@ -8,7 +8,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use sha2::{Digest, Sha256};
 
 /// The normal quantile of 97.5 %.
-const Z: f64 = 1.959_963_984_540_054;
+pub(super) const Z: f64 = 1.959_963_984_540_054;
 const RESAMPLES: usize = 2000;
 const TAILS: [f64; 2] = [0.025, 0.975];
 

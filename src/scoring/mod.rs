@@ -6,6 +6,8 @@ pub mod choice;
 pub mod columns;
 pub mod decimals;
 pub mod intervals;
+pub mod likeness;
+pub mod pairs;
 pub mod ranking;
 pub mod rubric;
 pub mod suspicion;

@@ -20,6 +20,7 @@ pub mod reviewers;
 mod schema;
 pub mod scores;
 pub mod signups;
+pub mod series;
 pub mod spend;
 pub mod standing;
 pub mod submissions;

@@ -316,6 +316,33 @@ diesel::table! {
 }
 
 diesel::table! {
+    series_members (submission_id) {
+        submission_id -> Text,
+        team_id -> Text,
+        release_id -> Text,
+        series_id -> Text,
+        place -> Integer,
+        nearest_id -> Nullable<Text>,
+        compared -> Integer,
+        differing -> Integer,
+        told -> Bool,
+        twin_id -> Nullable<Text>,
+        twin_compared -> Integer,
+        twin_differing -> Integer,
+        letters -> Binary,
+        created_at_ms -> BigInt,
+    }
+}
+
+diesel::table! {
+    letter_bands (release_id, hash, submission_id) {
+        release_id -> Text,
+        hash -> Text,
+        submission_id -> Text,
+    }
+}
+
+diesel::table! {
     audit_log (id) {
         id -> Text,
         at_ms -> BigInt,
@@ -352,5 +379,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     judge_failures,
     rejudgings,
     answer_flags,
+    series_members,
+    letter_bands,
     audit_log
 );

@@ -4,6 +4,7 @@ use diesel::prelude::*;
 
 use super::connection::on_each;
 use super::schema::{outcomes, scores};
+use super::series::find_withheld;
 use super::{DbConnection, Result, StoreError};
 use crate::domain::column::Column;
 use crate::domain::outcome::{self, Outcome};
@@ -106,7 +107,7 @@ pub fn save_scores(
     Ok(())
 }
 
-/// The scores of one submission under a configuration, in the benchmark's order.
+/// The scores of one submission under a configuration that are told, in the benchmark's order.
 pub fn load_scores(
     connection: &mut DbConnection,
     submission_id: &str,
@@ -117,5 +118,9 @@ pub fn load_scores(
         .select(scores::by_column)
         .first(connection)
         .optional()?;
-    columns.map_or_else(|| Ok(Vec::new()), |columns| unpack(&columns))
+    let mut scores = columns.map_or_else(|| Ok(Vec::new()), |columns| unpack(&columns))?;
+    if find_withheld(connection, submission_id)?.is_some() {
+        scores.retain(|score| !score.column.is_of_letters());
+    }
+    Ok(scores)
 }

@@ -3,13 +3,13 @@
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 
-use super::schema::{releases, scores, submissions, teams};
+use super::schema::{releases, scores, series_members, submissions, teams};
 use super::scores::{Score, unpack};
 use super::{DbConnection, Result, stored};
 use crate::domain::question::Split;
 use crate::domain::submission::{Access, SubmissionState, Visibility};
 
-/// Matches what a board may show: scored, published and not withdrawn.
+/// Matches what a board may show: scored, published, not withdrawn, and with scores that are told.
 #[diesel::dsl::auto_type(no_type_alias)]
 pub(super) fn published() -> _ {
     let scored: &'static str = SubmissionState::Scored.as_str();
@@ -18,6 +18,11 @@ pub(super) fn published() -> _ {
         .eq(scored)
         .and(submissions::visibility.ne(private))
         .and(submissions::withdrawn_reason.is_null())
+        .and(not(exists(
+            series_members::table
+                .filter(series_members::submission_id.eq(submissions::id))
+                .filter(series_members::told.eq(false)),
+        )))
 }
 
 /// A published submission of a release, with what a board must know of it.

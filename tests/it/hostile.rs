@@ -78,7 +78,7 @@ async fn sixteen_of_the_largest_broken_files_at_once_take_little_memory() {
         files.push(("too_large", gibibyte.clone()));
         files.push(("too_large", bomb.clone()));
         files.push(("too_large", zstd_of_spaces(2 << 30)));
-        files.push(("too_deep", ("[".repeat(50_000) + &"]".repeat(50_000)).into_bytes()));
+        files.push(("too_deep", ("[".repeat(50_000) + "]".repeat(50_000).as_str()).into_bytes()));
         files.push(("too_large", [b"[", &vec![b' '; 80 << 20][..]].concat()));
     }
     assert_refused(&server, &key, files).await;

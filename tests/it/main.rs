@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod anonymous;
+mod attacker;
 mod attacks;
 mod board;
 mod broken;
@@ -50,6 +51,7 @@ mod quota;
 mod rejudging;
 mod roles;
 mod secrecy;
+mod series;
 mod settings;
 mod signup;
 mod soak;

@@ -80,6 +80,7 @@ impl Operation {
             "withdraw_submission" | "withdraw_any_submission" => {
                 request.json(&json!({ "reason": "a wrong checkpoint" }))
             }
+            "update_series" => request.json(&json!({ "reason": "an ablation" })),
             "create_decision" => request.json(&val_decision()),
             "create_key" => request.json(&json!({ "name": "cluster", "scope": "read" })),
             "create_signup" => request.json(&application("new-lab")),

@@ -89,6 +89,9 @@ const TABLE: &[(&str, Who, On, u16)] = &[
     ("list_answers", Who::Owner, On::Scored, 200),
     ("list_all_submissions", Who::Maintainer, On::Nothing, 200),
     ("list_flags", Who::Maintainer, On::Nothing, 200),
+    ("list_series", Who::Maintainer, On::Nothing, 200),
+    // Nothing is withheld of a submission to val.
+    ("update_series", Who::Maintainer, On::Scored, 404),
     ("find_judge_usage", Who::Maintainer, On::Nothing, 200),
     ("list_failures", Who::Maintainer, On::Incomplete, 200),
     ("create_decision", Who::Maintainer, On::Incomplete, 200),

@@ -41,7 +41,7 @@ fn several_replies_or_none_are_a_fault_where_one_is_expected() {
         assert!(fault.detail.contains(word), "{}", fault.detail);
     }
     assert_eq!(faults(&line("[null]"))[0].code, FaultCode::WrongType);
-    let deep = line(&("[".repeat(5000) + &"]".repeat(5000)));
+    let deep = line(&("[".repeat(5000) + "]".repeat(5000).as_str()));
     assert_eq!(faults(&deep)[0].code, FaultCode::TooDeep);
 }
 

@@ -71,7 +71,7 @@ fn a_cell_is_text_however_it_is_written() {
 fn faults_of_a_workbook_have_row_column_and_id() {
     let number = answered(2, FIRST, "<c r=\"B2\"><v>5</v></c>");
     let unknown = answered(4, "MVK--none--q1", &inline("B4", "A"));
-    let refused = refusal(&table(&(number + "<row r=\"3\"/>" + &unknown), ""), index());
+    let refused = refusal(&table(&(number + "<row r=\"3\"/>" + unknown.as_str()), ""), index());
     assert_eq!(refused.total, 2, "{refused:?}");
     let [first, second] = &refused.faults[..] else { unreachable!() };
     assert_eq!((first.code, first.line, first.column), (FaultCode::WrongType, Some(2), Some(2)));
@@ -135,7 +135,7 @@ fn a_workbook_that_is_a_bomb_is_too_large_and_takes_no_memory_for_what_it_says()
 
 fn damaged_workbook() -> impl Strategy<Value = Vec<u8>> {
     let good = table(
-        &(answered(2, FIRST, "<c r=\"B2\" t=\"s\"><v>0</v></c>") + &answered(3, SECOND, &inline("B3", "A"))),
+        &(answered(2, FIRST, "<c r=\"B2\" t=\"s\"><v>0</v></c>") + answered(3, SECOND, &inline("B3", "A")).as_str()),
         "<si><t>B</t></si>",
     );
     let edits = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8);

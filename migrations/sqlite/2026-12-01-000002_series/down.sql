@@ -1,0 +1,2 @@
+DROP TABLE letter_bands;
+DROP TABLE series_members;

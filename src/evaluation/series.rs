@@ -1,0 +1,204 @@
+//! Near-duplicates on a split that gives no feedback: a team's files that differ in few letters are a series, which
+//! maintainers see. Many of them would spell out the key by their scores, so that from some member on a score is told only
+//! where it is measurably better than what was told before. No stored score changes by that.
+
+use crate::domain::choice::{Choice, Reason};
+use crate::domain::column::Column;
+use crate::domain::fault::{Warning, WarningCode};
+use crate::domain::outcome::Outcome;
+use crate::domain::submission::{Feedback, MetadataFault, reason_fault};
+use crate::scoring::likeness::{Likeness, NO_LETTER, bands, likeness};
+use crate::scoring::pairs::difference;
+use crate::store::series::{self, Member, Neighbour};
+use crate::store::submissions::Submission;
+use crate::store::teams::lock_team;
+use crate::store::{DbConnection, StoreError, bump_board_revision, insert_audit};
+
+use super::Evaluation;
+use super::catalogue::GradingRelease;
+use super::grading::Grading;
+
+/// Different files of a series whose scores are told, whatever they are.
+const TOLD: i32 = 4;
+
+/// Maintainers see a series from this member on.
+pub const FLAGGED_FROM: i32 = 4;
+
+/// The chance that a file which is no better passes for one.
+const ALPHA: f64 = 0.01;
+
+/// Why a series was left as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum SeriesError {
+    /// There is no such submission, or its scores are told.
+    #[error("there is no submission `{0}` whose scores are withheld")]
+    Unknown(String),
+    /// The reason is none.
+    #[error("the reason is faulty")]
+    Faults(Vec<MetadataFault>),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Compares a graded submission with what came before, and stores what comes of it. Once: grading it again changes
+/// nothing.
+pub(super) fn join_series(
+    connection: &mut DbConnection,
+    release: &GradingRelease,
+    submission: &Submission,
+    outcomes: &[Outcome],
+    now_ms: i64,
+) -> Result<(), StoreError> {
+    if release.release.feedback == Feedback::PerQuestion {
+        return Ok(());
+    }
+    // Two submissions of a team that are graded at once must see each other.
+    lock_team(connection, &submission.team_id)?;
+    if series::is_member(connection, &submission.id)? {
+        return Ok(());
+    }
+    let of = (submission.team_id.as_str(), submission.release_id.as_str());
+    let (key, letters) = (key(release), letters(outcomes));
+    let hashes = bands(&release.release.content_sha256, &letters);
+    let twin = series::load_candidates(connection, of, &hashes)?
+        .iter()
+        .map(|(id, other)| (id, likeness(&key, &letters, other)))
+        .filter(|(_, likeness)| likeness.is_twin())
+        .min_by_key(|(_, likeness)| likeness.differing)
+        .map(|(id, likeness)| neighbour(id, likeness));
+    let earlier = series::load_members(connection, of.0, of.1)?;
+    let near: Vec<(&Member, Likeness)> = earlier
+        .iter()
+        .map(|member| (member, likeness(&key, &letters, &member.letters)))
+        .filter(|(_, likeness)| likeness.is_near())
+        .collect();
+    let nearest = near.iter().min_by_key(|(_, likeness)| likeness.differing).copied();
+    let mut joined: Vec<String> = near.iter().map(|(member, _)| member.series_id.clone()).collect();
+    joined.sort();
+    joined.dedup();
+    let series_id = joined.first().unwrap_or(&submission.id).clone();
+    let members: Vec<&Member> = earlier.iter().filter(|member| joined.contains(&member.series_id)).collect();
+    let same = members.iter().find(|member| member.letters == letters);
+    let (place, told) = match same {
+        Some(same) => (same.place, same.told),
+        None => {
+            let place = 1 + different(&members);
+            (place, place <= TOLD || is_better(release, &letters, &members))
+        }
+    };
+    series::merge_series(connection, &joined, &series_id)?;
+    let member = Member { submission_id: submission.id.clone(), series_id, place, told, letters };
+    let nearest = nearest.map(|(member, likeness)| neighbour(&member.submission_id, likeness));
+    series::insert_member(connection, of, &member, nearest.as_ref(), twin.as_ref(), now_ms)?;
+    series::insert_bands(connection, of.1, &submission.id, &hashes)
+}
+
+/// How many different files there are among them.
+fn different(members: &[&Member]) -> i32 {
+    let mut files: Vec<&[u8]> = members.iter().map(|member| member.letters.as_slice()).collect();
+    files.sort_unstable();
+    files.dedup();
+    i32::try_from(files.len()).unwrap_or(i32::MAX)
+}
+
+/// Whether a file is better than the best that was told, beyond what chance explains.
+fn is_better(release: &GradingRelease, letters: &[u8], members: &[&Member]) -> bool {
+    let own = outcomes(release, letters);
+    members.iter().filter(|member| member.told).all(|member| {
+        let above = difference(Column::Mcq, &release.key.facts, &own, &outcomes(release, &member.letters));
+        above.is_some_and(|above| above.value > 0.0 && above.p < ALPHA)
+    })
+}
+
+fn neighbour(id: &str, likeness: Likeness) -> Neighbour {
+    let count = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
+    Neighbour {
+        submission_id: id.to_owned(),
+        compared: count(likeness.compared),
+        differing: count(likeness.differing),
+    }
+}
+
+/// The right letter of each question, as [`letters`] has those of a file; nothing of it is stored or told.
+fn key(release: &GradingRelease) -> Vec<u8> {
+    let letter = |grading: &Grading| match grading {
+        Grading::Choice { letter, .. } => byte(*letter),
+        Grading::Judged { .. } => NO_LETTER,
+    };
+    release.key.gradings.iter().map(letter).collect()
+}
+
+/// The letters that were read, by question.
+fn letters(outcomes: &[Outcome]) -> Vec<u8> {
+    let letter = |outcome: &Outcome| match outcome {
+        Outcome::Choice { choice, .. } => choice.letter.map_or(NO_LETTER, byte),
+        _ => NO_LETTER,
+    };
+    outcomes.iter().map(letter).collect()
+}
+
+fn byte(letter: char) -> u8 {
+    u8::try_from(letter).unwrap_or(NO_LETTER)
+}
+
+/// What became of the multiple-choice answers of a file with these letters.
+fn outcomes(release: &GradingRelease, letters: &[u8]) -> Vec<Outcome> {
+    let outcome = |(grading, letter): (&Grading, &u8)| match grading {
+        Grading::Choice { letter: right, .. } => Outcome::Choice {
+            choice: Choice::letter(char::from(*letter), Reason::LabelOnly),
+            correct: *letter == byte(*right),
+        },
+        Grading::Judged { .. } => Outcome::Pending,
+    };
+    release.key.gradings.iter().zip(letters).map(outcome).collect()
+}
+
+/// What a team is told where its scores are withheld; none where they are not.
+///
+/// # Errors
+/// When the database fails.
+pub fn withheld_warning(
+    connection: &mut DbConnection,
+    submission_id: &str,
+) -> Result<Option<Warning>, StoreError> {
+    let Some((place, nearest)) = series::find_withheld(connection, submission_id)? else { return Ok(None) };
+    let nearest = nearest.unwrap_or_default();
+    Ok(Some(Warning {
+        code: WarningCode::ScoresWithheld,
+        count: u64::try_from(place).unwrap_or_default(),
+        detail: format!(
+            "This is file {place} of a series that differs in few letters (nearest: `{nearest}`), and it is not measurably \
+             better than those before: its multiple-choice scores are not told and it is on no board, since many such \
+             scores would spell out the key. Compare variants on `val`, or ask the maintainers to tell them."
+        ),
+    }))
+}
+
+/// Tells scores that were withheld, on a maintainer's word.
+///
+/// # Errors
+/// When there are none, or the reason is blank.
+pub async fn tell_scores(
+    evaluation: &Evaluation,
+    maintainer: &str,
+    id: &str,
+    reason: &str,
+) -> Result<(), SeriesError> {
+    if let Some(fault) = reason_fault(reason) {
+        return Err(SeriesError::Faults(vec![fault]));
+    }
+    let (actor, id) = (maintainer.to_owned(), id.to_owned());
+    let (reason, now_ms) = (reason.trim().to_owned(), evaluation.clock.now_ms());
+    evaluation
+        .store
+        .write(move |connection| {
+            if !series::tell_member(connection, &id)? {
+                return Err(SeriesError::Unknown(id));
+            }
+            insert_audit(connection, now_ms, (&actor, "tell_scores", &id), Some("withheld"), Some(&reason))?;
+            bump_board_revision(connection)?;
+            Ok(())
+        })
+        .await
+}
