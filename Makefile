@@ -1,7 +1,7 @@
 # Every target does its own set-up, so that each works from a clean clone.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test check bench soak
+.PHONY: help setup build demo test check bench soak wheel
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,3 +34,6 @@ soak: ## The whole test split against the simulated judge of the shared material
 	@.ci/setup
 	cargo test --locked --release --test it soak -- --ignored --nocapture --test-threads 1
 	.ci/with-services cargo test --locked --release --test it soak -- --ignored --nocapture --test-threads 1
+
+wheel: ## Pack the teams' client as a Python wheel (optimised: long)
+	@.ci/wheel

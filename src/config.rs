@@ -286,6 +286,11 @@ pub fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
+/// The log filter of a client command: as [`log_filter`], but of Secchi's own words unless said.
+pub fn notes_filter() -> String {
+    std::env::var(LOG_VARIABLE).unwrap_or_else(|_| format!("secchi={DEFAULT_LOG}"))
+}
+
 /// The log filter: `SECCHI_LOG` in the syntax of `tracing`'s directives; `info` unless said.
 pub fn log_filter() -> String {
     std::env::var(LOG_VARIABLE).unwrap_or_else(|_| DEFAULT_LOG.into())

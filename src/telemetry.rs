@@ -16,6 +16,14 @@ pub fn start_logging(filter: &str, no_color: bool) {
     };
 }
 
+/// Sends what a client command has to say meanwhile to standard error: a line each, without what only a log needs.
+pub fn start_notes(filter: &str, no_color: bool) {
+    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    let has_colours = std::io::stderr().is_terminal() && !no_color;
+    let notes = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let _already_started = notes.with_ansi(has_colours).with_target(false).without_time().try_init();
+}
+
 #[cfg(feature = "server")]
 pub use metrics::Metrics;
 

@@ -340,7 +340,7 @@ impl Tally {
         for (count, words) in [
             (
                 self.without_frames,
-                "were not asked: the server has no file of their video, or a frame is damaged",
+                "were not asked: frames of their video were not there when they were pulled; `secchi pull` looks again",
             ),
             (empty, "have an empty answer: the model said nothing"),
             (cut, "have an answer that was cut at the token cap; see `--max-tokens`"),

@@ -35,7 +35,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::config;
-use crate::telemetry::start_logging;
+use crate::telemetry::{start_logging, start_notes};
 
 /// Evaluation server and public leaderboard of MarineLife-16K
 #[derive(Debug, Parser)]
@@ -77,6 +77,14 @@ enum Command {
     Openapi,
 }
 
+impl Command {
+    /// Whether it speaks to a server rather than being one or having its database.
+    fn is_clients(&self) -> bool {
+        use Command::{Evaluate, Grade, Publish, Pull, Status, Submit, Withdraw};
+        matches!(self, Pull(_) | Evaluate(_) | Submit(_) | Status(_) | Publish(_) | Withdraw(_) | Grade(_))
+    }
+}
+
 /// Runs the command that `arguments` name.
 ///
 /// # Errors
@@ -87,7 +95,11 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
     let unknown = config::unknown_variables(&command);
     let matches = command.get_matches_from(arguments);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    start_logging(&config::log_filter(), config::no_color());
+    if cli.command.is_clients() {
+        start_notes(&config::notes_filter(), config::no_color());
+    } else {
+        start_logging(&config::log_filter(), config::no_color());
+    }
     for name in unknown {
         tracing::warn!(
             "`{name}` is no setting of this version and is not obeyed; `secchi serve --help` lists them"

@@ -137,6 +137,15 @@ pub(super) fn print_submission(submission: &Value, json: bool) {
             _ => println!("judging waits till the judge can be reached ({cause}); it goes on by itself"),
         }
     }
+    if let Some(ahead) = submission["queue"]["ahead"].as_u64() {
+        let queue = &submission["queue"];
+        match (queue["seconds_low"].as_u64(), queue["seconds_high"].as_u64()) {
+            (Some(low), Some(high)) => {
+                println!("{ahead} submission(s) are ahead; {low} to {high} seconds are left")
+            }
+            _ => println!("{ahead} submission(s) are ahead"),
+        }
+    }
     if submission["state"] == "incomplete" {
         println!(
             "{} answer(s) could not be judged and count as nothing; a maintainer has them tried again or decides them",

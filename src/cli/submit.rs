@@ -60,7 +60,8 @@ pub struct SubmitArgs {
     /// Follow the submission until it ends and print its scores
     #[arg(long)]
     watch: bool,
-    /// Submit anew what was submitted before as it is; without this, repeating a command makes no second submission
+    /// Submit anew what was cancelled, has failed or was withdrawn; without this, the same command makes no second
+    /// submission
     #[arg(long)]
     again: bool,
     /// Print JSON
@@ -114,7 +115,7 @@ pub async fn submit(arguments: SubmitArgs) -> anyhow::Result<()> {
     }
     let is_old = !accepted["finished_at"].is_null();
     if is_old && !arguments.json {
-        println!("this very file was submitted before and has ended; `--again` submits it anew");
+        println!("this very file was submitted before{}", again_hint(&accepted));
     }
     if !arguments.watch {
         print_submission(&accepted, arguments.json);
@@ -130,6 +131,13 @@ pub async fn submit(arguments: SubmitArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     Err(Exit::Incomplete.with(format!("the submission ended `{}`", word(&ended["state"]))))
+}
+
+/// What may be done about an old submission that counts for nothing.
+fn again_hint(submission: &Value) -> &'static str {
+    let counts = ["scored", "incomplete"].iter().any(|state| submission["state"] == *state);
+    let is_withdrawn = !submission["withdrawn_reason"].is_null();
+    if counts && !is_withdrawn { "" } else { "; `--again` submits it anew" }
 }
 
 /// Moves a bar as bytes are sent.

@@ -82,14 +82,17 @@ impl ClientError {
             ("no answer in time".to_owned(), true)
         } else if told.contains("InvalidContentType") {
             ("it speaks no TLS; write `http://` instead of `https://`".to_owned(), false)
+        } else if told.contains("No CA certificates") {
+            ("this machine knows no certificate authorities; install ca-certificates".to_owned(), false)
         } else if told.contains("certificate") {
-            (format!("its certificate is not trusted ({told})"), false)
+            let hint = "SSL_CERT_FILE may name further authorities";
+            (format!("its certificate is not trusted ({told}); {hint}"), false)
         } else if told.contains("proxy") || told.contains("tunnel") {
             (format!("the proxy of HTTP_PROXY or HTTPS_PROXY does not let it through ({told})"), true)
         } else if told.contains("lookup") || told.contains("Name or service") {
             (format!("there is no such host ({told}); check SECCHI_URL"), true)
         } else if error.is_connect() {
-            (format!("{told}; is it running, and is SECCHI_URL right?"), true)
+            (format!("{told}; is it running, and are SECCHI_URL and HTTP_PROXY right?"), true)
         } else {
             (format!("the connection broke ({told})"), true)
         };

@@ -328,3 +328,26 @@ async fn a_video_is_gone_on_with_by_range_and_held_against_its_hash() {
     pulled(folder.path(), &media, &more).stdout();
     assert!(std::fs::read(&path).unwrap() == video_bytes(manifest["videos"][3]["id"].as_str().unwrap()));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_that_is_killed_within_a_video_goes_on_within_it() {
+    let media = Media::start(|_, _| None).await;
+    let folder = tempfile::tempdir().unwrap();
+    let more = ["--frames", "0", "--videos", "--concurrency", "1"];
+    let mut child =
+        pull(folder.path(), &media, &more).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let videos = folder.path().join("out/videos");
+    let begun = || {
+        let entries = std::fs::read_dir(&videos).ok()?;
+        let mut parts =
+            entries.flatten().filter(|entry| entry.file_name().to_string_lossy().ends_with(".part"));
+        parts.next().map(|part| part.metadata().map_or(0, |facts| facts.len()))
+    };
+    until("a part of a video", async || begun().is_some_and(|bytes| bytes > 200_000)).await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let there = begun().unwrap();
+    pulled(folder.path(), &media, &more).stdout();
+    assert_eq!(*media.ranges.lock().unwrap(), [format!("bytes={there}-")]);
+    assert_eq!(std::fs::read_dir(&videos).unwrap().count(), 24);
+}

@@ -69,14 +69,14 @@ fn no_secret_is_printed_wherever_it_is_set() {
         quiet("the environment", &help(folder.path(), command, &environment));
     }
     // What cannot be reached or is no setting is named without its secret part.
-    for arguments in [
-        vec!["serve"],
-        vec!["team", "list"],
-        vec!["status"],
-        vec!["serve", "--database-url", "sqlite:memory"],
+    for (arguments, code) in [
+        (vec!["serve"], 1),
+        (vec!["team", "list"], 1),
+        (vec!["status", "--url", "http://127.0.0.1:9"], 4),
+        (vec!["serve", "--database-url", "sqlite:memory"], 1),
     ] {
         let ended = run(program(folder.path(), &arguments).envs(environment.iter().copied()));
-        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert_eq!(ended.code, Some(code), "{ended:?}");
         quiet("a failing command", &ended);
     }
     let wrong = format!("mysql://root:{SECRET}@db/secchi");
