@@ -13,6 +13,7 @@ mod session;
 mod sign_in;
 mod sign_up;
 mod sign_up_page;
+mod submission_decisions;
 mod submission_page;
 mod submissions;
 mod submit;

@@ -97,7 +97,7 @@ fn row(entry: &LedgerEntry) -> Markup {
     let sign = if entry.kind == QuotaKind::Charge { "−" } else { "+" };
     html! {
         tr {
-            td.nowrap { (when(entry.created_at_ms)) }
+            td { (when(entry.created_at_ms)) }
             td { (entry.split) }
             td.number { (sign) (entry.amount) }
             td {

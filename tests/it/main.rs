@@ -52,6 +52,7 @@ mod rejudging;
 mod roles;
 mod secrecy;
 mod series;
+mod sessions;
 mod settings;
 mod signup;
 mod soak;

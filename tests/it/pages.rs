@@ -1,5 +1,4 @@
-//! The teams' pages as a browser without scripts uses them: signing in, forms, who sees what, and what a foreign site
-//! cannot do.
+//! The teams' pages as a browser without scripts uses them: forms, their faults, and who sees what.
 
 use std::sync::Arc;
 
@@ -7,7 +6,6 @@ use reqwest::multipart::{Form, Part};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response};
 
-use secchi::accounts;
 use secchi::accounts::keys::{NewKey, grant_key};
 use secchi::domain::key::Scope;
 use secchi::domain::question::Split;
@@ -20,7 +18,7 @@ use crate::support::{NOON_MS, Options, Secchi, TestTeam, sample_bytes};
 pub struct Browser<'s> {
     secchi: &'s Secchi,
     http: Client,
-    cookie: Option<String>,
+    pub cookie: Option<String>,
 }
 
 /// What a page came to.
@@ -63,7 +61,7 @@ impl<'s> Browser<'s> {
         shown(self.form(path, fields).send().await.unwrap()).await
     }
 
-    fn form(&self, path: &str, fields: &[(&str, &str)]) -> RequestBuilder {
+    pub fn form(&self, path: &str, fields: &[(&str, &str)]) -> RequestBuilder {
         let encode = |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };
         let fields: Vec<String> =
             fields.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
@@ -137,160 +135,10 @@ pub async fn with_val(options: Options) -> (Secchi, TestTeam) {
     (secchi, team)
 }
 
-async fn submitted(secchi: &Secchi, team: &TestTeam) -> String {
+pub async fn submitted(secchi: &Secchi, team: &TestTeam) -> String {
     let answers = val_answers("A ray glides past.");
     let response = secchi.submit(team, &val_metadata(), answers).await;
     response.json::<serde_json::Value>().await.unwrap()["id"].as_str().unwrap().to_owned()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_cookie_is_hidden_from_scripts_and_other_sites_and_holds_no_key() {
-    let secchi = Secchi::start().await;
-    let team = secchi.team("ocean-lab").await;
-    let cookie = Browser::new(&secchi).post("/sign-in", &[("api_key", &team.key)]).await.cookie.unwrap();
-    for attribute in ["HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=43200"] {
-        assert!(cookie.contains(attribute), "{cookie}");
-    }
-    assert!(!cookie.contains("Secure") && !cookie.contains(&team.key), "{cookie}");
-    let options =
-        Options { http: vec!["--public-url", "https://secchi.example/board"], ..Options::default() };
-    let secure = Secchi::with(options).await;
-    let team = secure.team("ocean-lab").await;
-    let cookie = Browser::new(&secure).post("/sign-in", &[("api_key", &team.key)]).await.cookie.unwrap();
-    assert!(cookie.contains("; Secure"), "{cookie}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_browser_is_sent_to_sign_in_and_on_to_where_it_wanted_within_this_server() {
-    let secchi = Secchi::start().await;
-    let team = secchi.team("ocean-lab").await;
-    let browser = Browser::new(&secchi);
-    let sent = browser.get("/submit").await;
-    assert_eq!((sent.status, sent.location.as_str()), (303, "/sign-in?next=/submit"));
-    let form = browser.get(&sent.location).await.text;
-    let key = ("api_key", team.key.as_str());
-    let next = field(&form, "next");
-    assert_eq!(browser.post("/sign-in", &[key, ("next", &next)]).await.location, "/submit");
-    for foreign in ["https://evil.example/", "//evil.example", "/\\evil.example"] {
-        assert_eq!(browser.post("/sign-in", &[key, ("next", foreign)]).await.location, "/submissions");
-    }
-    let signed_in = Browser::signed_in(&secchi, &team).await;
-    assert_eq!(signed_in.get("/sign-in?next=//evil.example").await.location, "/submissions");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_key_signs_nobody_in_and_comes_back_with_a_word() {
-    let secchi = Secchi::start().await;
-    let team = secchi.team("ocean-lab").await;
-    let browser = Browser::new(&secchi);
-    let request = secchi.request(Method::POST, "/api/v1/auth/token", None);
-    let answer = request.json(&serde_json::json!({ "api_key": team.key })).send().await.unwrap();
-    let access_token = answer.json::<serde_json::Value>().await.unwrap()["access_token"].to_string();
-    for wrong in ["", "sk_secchi_nobody", access_token.trim_matches('"'), "\u{0}<script>"] {
-        let shown = browser.post("/sign-in", &[("api_key", wrong)]).await;
-        assert_eq!(shown.status, 401, "{wrong}");
-        assert!(shown.cookie.is_none() && shown.text.contains("unknown"), "{}", shown.text);
-        assert!(!shown.text.contains("<script>"));
-    }
-    let spaced = format!("  {}\n", team.key);
-    assert_eq!(browser.post("/sign-in", &[("api_key", &spaced)]).await.status, 303);
-    assert_eq!(browser.post("/sign-in", &[]).await.status, 400);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn attempts_to_sign_in_are_counted() {
-    let secchi = Secchi::start().await;
-    let browser = Browser::new(&secchi);
-    for _ in 0..20 {
-        assert_eq!(browser.post("/sign-in", &[("api_key", "sk_secchi_guess")]).await.status, 401);
-    }
-    let shown = browser.post("/sign-in", &[("api_key", "sk_secchi_guess")]).await;
-    assert_eq!(shown.status, 429);
-    assert!(shown.text.contains("Wait") && shown.text.contains("API key"), "{}", shown.text);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_session_ends_with_its_key_its_team_its_time_and_by_signing_out() {
-    let secchi = Secchi::start().await;
-    let store = secchi.running.evaluation.store.clone();
-    let team = secchi.team("ocean-lab").await;
-    let browser = Browser::signed_in(&secchi, &team).await;
-    assert_eq!(browser.get("/submissions").await.status, 200);
-    accounts::rotate_key(&store, team.slug.clone(), NOON_MS).await.unwrap();
-    assert_eq!(browser.get("/submissions").await.location, "/sign-in?next=/submissions");
-    let form = browser.get("/sign-in").await;
-    assert!(form.text.contains("revoked") && form.cookie.unwrap().contains("Max-Age=0"), "{}", form.text);
-
-    let team = secchi.team("reef-lab").await;
-    let browser = Browser::signed_in(&secchi, &team).await;
-    accounts::disable_team(&store, "harbour", team.slug.clone(), NOON_MS).await.unwrap();
-    assert_eq!(browser.get("/submissions").await.status, 303);
-    assert!(browser.get("/sign-in").await.text.contains("disabled"));
-
-    let team = secchi.team("kelp-lab").await;
-    let browser = Browser::signed_in(&secchi, &team).await;
-    let out = browser.send("/sign-out", &[]).await;
-    assert_eq!((out.status, out.location.as_str()), (303, "/sign-in"));
-    assert!(out.cookie.unwrap().contains("Max-Age=0"));
-    secchi.clock.advance_ms(12 * 3_600_000);
-    assert_eq!(browser.get("/submissions").await.status, 303);
-    assert!(browser.get("/sign-in").await.text.contains("expired"));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_access_token_is_no_cookie_and_a_cookie_no_access_token() {
-    let secchi = Secchi::start().await;
-    let team = secchi.team("ocean-lab").await;
-    let mut browser = Browser::signed_in(&secchi, &team).await;
-    let cookie = browser.cookie.clone().unwrap().split_once('=').unwrap().1.to_owned();
-    assert_eq!(secchi.get("/api/v1/me", Some(&cookie)).await.status(), 401);
-    let alone = browser.request(Method::GET, "/api/v1/me").send().await.unwrap();
-    assert_eq!(alone.status(), 401);
-    let request = secchi.request(Method::POST, "/api/v1/auth/token", None);
-    let answer = request.json(&serde_json::json!({ "api_key": team.key })).send().await.unwrap();
-    let answer: serde_json::Value = answer.json().await.unwrap();
-    for wrong in [answer["access_token"].as_str().unwrap(), &team.key, "nonsense", ""] {
-        browser.cookie = Some(format!("secchi_session={wrong}"));
-        assert_eq!(browser.get("/submissions").await.status, 303, "{wrong}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_form_of_another_site_or_session_changes_nothing() {
-    let (secchi, team) = with_val(Options::default()).await;
-    let id = submitted(&secchi, &team).await;
-    let (browser, other) = (Browser::signed_in(&secchi, &team).await, secchi.team("reef-lab").await);
-    let stolen = Browser::signed_in(&secchi, &other).await.token().await;
-    let own = browser.token().await;
-    let cancel = format!("/submissions/{id}/cancel");
-    for token in ["", "0", &stolen] {
-        for path in [cancel.as_str(), "/sign-out"] {
-            assert_eq!(browser.post(path, &[("form_token", token)]).await.status, 403, "{path} `{token}`");
-        }
-    }
-    let sent_with = async |name: &'static str, value: &str, path: &str, fields: &[(&str, &str)]| {
-        browser.form(path, fields).header(name, value).send().await.unwrap().status().as_u16()
-    };
-    let token = [("form_token", own.as_str())];
-    for (name, value) in [
-        ("sec-fetch-site", "cross-site"),
-        ("sec-fetch-site", "same-site"),
-        ("origin", "https://evil.example"),
-        ("origin", "null"),
-    ] {
-        assert_eq!(sent_with(name, value, &cancel, &token).await, 403, "{name}: {value}");
-        let key = [("api_key", team.key.as_str())];
-        assert_eq!(sent_with(name, value, "/sign-in", &key).await, 403, "{name}: {value}");
-    }
-    let foreign = browser.request(Method::POST, "/submit").header("origin", "https://evil.example");
-    let form = Form::new().text("form_token", own.clone());
-    assert_eq!(foreign.multipart(form).send().await.unwrap().status(), 403);
-    let without = browser.request(Method::POST, "/submit").multipart(Form::new().text("split", "val"));
-    assert_eq!(without.send().await.unwrap().status(), 403);
-    let state = secchi.get_json(&format!("/api/v1/submissions/{id}"), Some(&team.key)).await["state"].clone();
-    assert_eq!(state, "queued");
-    let base = secchi.base.clone();
-    assert_eq!(sent_with("origin", &base, &cancel, &token).await, 303);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -374,7 +222,8 @@ async fn a_file_is_checked_submitted_followed_published_and_withdrawn_by_forms_a
     assert_eq!(checked.status, 200, "{}", checked.text);
     assert!(checked.text.contains("The file can be submitted"), "{}", checked.text);
     assert!(secchi.submission_ids(&team).await.is_empty(), "a check stores nothing");
-    let sent = browser.upload("submit", &[], Some(answers)).await;
+    let hostile = [("model_name", "Reef-8B <img src=x>"), ("description", "<script>alert(1)</script>")];
+    let sent = browser.upload("submit", &hostile, Some(answers)).await;
     assert_eq!(sent.status, 303, "{}", sent.text);
     let [id] = &secchi.submission_ids(&team).await[..] else { panic!("one submission") };
     assert_eq!(sent.location, format!("/submissions/{id}"));
@@ -384,7 +233,12 @@ async fn a_file_is_checked_submitted_followed_published_and_withdrawn_by_forms_a
     secchi.drain().await;
     let page = browser.get(&sent.location).await.text;
     assert!(page.contains("Only your team sees it.") && page.contains("MCQ"), "{page}");
-    assert!(browser.get("/submissions").await.text.contains(id.as_str()));
+    let listed = browser.get("/submissions").await.text;
+    assert!(listed.contains(id.as_str()));
+    for shown in [&page, &listed] {
+        assert!(shown.contains("Reef-8B &lt;img src=x&gt;") && !shown.contains("<img"), "{shown}");
+        assert!(!shown.contains("<script>alert"), "{shown}");
+    }
     let publish = format!("{}/visibility", sent.location);
     assert_eq!(browser.send(&publish, &[("visibility", "public")]).await.status, 303);
     let board = async || secchi.get("/?split=val", None).await.text().await.unwrap();
@@ -473,4 +327,25 @@ async fn what_stands_against_a_file_is_said_on_the_page() {
     assert!(shown.text.contains("1 of 1 submissions of today are used"), "{}", shown.text);
     let shown = browser.upload("check", &[], Some(sample_bytes("predictions/random.jsonl"))).await;
     assert_eq!(shown.status, 422, "the answers are to another split");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_page_loads_is_kept_for_good_under_an_address_of_its_content() {
+    let secchi = Secchi::start().await;
+    let team = secchi.team("ocean-lab").await;
+    let page = Browser::signed_in(&secchi, &team).await.get("/submit").await.text;
+    let addresses: Vec<&str> =
+        page.split('"').filter(|part| part.starts_with("/assets/") && part.contains("?v=")).collect();
+    assert_eq!(addresses.len(), 2, "a style sheet and a script: {addresses:?}");
+    for address in addresses {
+        let response = secchi.get(address, None).await;
+        let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
+        assert!(header("cache-control").contains("immutable"), "{address}");
+        let etag = header("etag");
+        let path = address.split('?').next().unwrap();
+        let plain = secchi.get(path, None).await;
+        assert_eq!(plain.headers()["cache-control"], "no-cache", "{path}");
+        let again = secchi.request(Method::GET, path, None).header("if-none-match", etag);
+        assert_eq!(again.send().await.unwrap().status(), 304, "{path}");
+    }
 }

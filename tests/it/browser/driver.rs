@@ -19,6 +19,7 @@ pub const PHONE: (u32, u32) = (375, 812);
 pub const DESKTOP: (u32, u32) = (1280, 900);
 
 /// Whether this machine has a browser; says so if not.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says why")]
 pub fn is_here() -> bool {
     let found = [CHROMIUM, CHROMEDRIVER].iter().all(|program| Path::new(program).exists());
     if !found {

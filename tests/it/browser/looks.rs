@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use serde_json::Value;
-use thirtyfour::Key;
+use thirtyfour::{By, Key};
 
 use super::driver::{DESKTOP, PHONE, Window, is_here};
-use super::{bad_file, served, sign_in};
-use crate::operations::{val_answers, val_metadata};
+use super::{bad_file, file, served, sign_in};
+use crate::operations::val_answers;
+use crate::pages::submitted;
 use crate::support::Secchi;
 
 /// What `.ci/setup` fetches.
@@ -74,12 +74,20 @@ async fn assert_all_sound(size: (u32, u32)) {
     window.click("button[value=submit]").await;
     window.until("refused", |text, _| text.contains("4 faults"), async || {}).await;
     assert_sound(&window, &axe, &name("submit-refused")).await;
+    let good = file(&secchi, "good.jsonl", &val_answers("A ray glides past."));
+    window.write("#predictions", good.to_str().unwrap()).await;
+    window.click("button[value=check]").await;
+    window.until("checked", |text, _| text.contains("The file can be submitted"), async || {}).await;
+    assert_sound(&window, &axe, &name("submit-checked")).await;
     let id = submitted(&secchi, &team).await;
     goto(&format!("/submissions/{id}")).await;
     window.until("under way", |text, _| text.contains("Judging: 5 of "), async || {}).await;
     assert_sound(&window, &axe, &name("submission-judging")).await;
     judge.permits.add_permits(1000);
     window.until("scored", |text, _| text.contains("Every answer has its score."), async || {}).await;
+    for summary in window.page.find_all(By::Css(".decisions summary")).await.unwrap() {
+        summary.click().await.unwrap();
+    }
     assert_sound(&window, &axe, &name("submission-scored")).await;
     for (path, page) in
         [("/?split=val", "board"), ("/submissions", "submissions"), ("/quota", "quota"), ("/keys", "keys")]
@@ -125,11 +133,6 @@ async fn assert_sign_up_sound(window: &Window, axe: &str, width: u32, secchi: &S
     window.click("main form button").await;
     window.until("told", |text, _| text.contains("Your API key"), async || {}).await;
     assert_sound(window, axe, &name("sign-up-told")).await;
-}
-
-async fn submitted(secchi: &Secchi, team: &crate::support::TestTeam) -> String {
-    let response = secchi.submit(team, &val_metadata(), val_answers("A ray glides past.")).await;
-    response.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
