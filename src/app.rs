@@ -31,9 +31,9 @@ use crate::frames::Frames;
 use crate::http::{self, Problem, State};
 use crate::judge::Judge;
 use crate::limiter::{Gate, HttpLimiter};
-use crate::media::Media;
 #[cfg(feature = "smtp")]
 use crate::mail::Mailer;
+use crate::media::Media;
 use crate::queue::{EmbeddedQueue, Queue, QueueError, RedisQueue};
 use crate::store::judgements::load_spent_usd;
 use crate::store::rejudgings::wake_rejudgings;

@@ -8,6 +8,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::submission::{Feedback, SubmissionState};
 use crate::judge;
 use crate::scoring::columns::{ScoringError, score_columns};
+use crate::scoring::decimals::rounded;
 use crate::store::decisions::{load_decided, note_decided};
 use crate::store::scores::{self, Score};
 use crate::store::{DbConnection, StoreError};
@@ -81,10 +82,6 @@ pub(super) fn key_of(
     release.key.item(place, &answer).map(|item| judge::judgement_key(&item))
 }
 
-fn tenths(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
-}
-
 /// The columns that stand.
 pub(super) fn columns(release: &GradingRelease, outcomes: &[Outcome]) -> Result<Vec<Score>, ScoringError> {
     let scored = score_columns(&release.release.content_sha256, &release.key.facts, outcomes)?;
@@ -95,7 +92,7 @@ pub(super) fn columns(release: &GradingRelease, outcomes: &[Outcome]) -> Result<
     let score = scored.into_iter().map(|score| Score {
         column: score.column,
         value: score.value,
-        ci95: if is_coarse(score.column) { score.ci95.map(tenths) } else { score.ci95 },
+        ci95: if is_coarse(score.column) { score.ci95.map(|bound| rounded(bound, 1)) } else { score.ci95 },
         n: i32::try_from(score.n).unwrap_or(i32::MAX),
     });
     Ok(score.collect())

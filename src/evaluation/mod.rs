@@ -42,6 +42,8 @@ pub mod quota;
 #[cfg(feature = "server")]
 mod rejudging;
 #[cfg(feature = "server")]
+pub mod report;
+#[cfg(feature = "server")]
 mod reserving;
 #[cfg(feature = "server")]
 pub mod series;

@@ -94,6 +94,11 @@ pub(super) fn join_series(
     series::insert_bands(connection, of.1, &submission.id, &hashes)
 }
 
+/// Whether two graded files are near-duplicates.
+pub(super) fn are_alike(release: &GradingRelease, one: &[Outcome], other: &[Outcome]) -> bool {
+    likeness(&key(release), &letters(one), &letters(other)).is_near()
+}
+
 /// How many different files there are among them.
 fn different(members: &[&Member]) -> i32 {
     let mut files: Vec<&[u8]> = members.iter().map(|member| member.letters.as_slice()).collect();

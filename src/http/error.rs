@@ -13,6 +13,7 @@ use crate::evaluation::deciding::DecisionError;
 use crate::evaluation::following::FollowError;
 use crate::evaluation::intake::IntakeError;
 use crate::evaluation::lifecycle::LifecycleError;
+use crate::evaluation::report::ReportError;
 use crate::evaluation::series::SeriesError;
 use crate::store::StoreError;
 
@@ -288,6 +289,16 @@ impl From<FollowError> for Problem {
             }
             FollowError::Unknown(_) => Problem::not_found(error.to_string()),
             FollowError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReportError> for Problem {
+    fn from(error: ReportError) -> Problem {
+        match error {
+            ReportError::NotGraded(_) => Problem::new(StatusCode::CONFLICT, "wrong_state", error.to_string()),
+            ReportError::Work(error) => Problem::internal(error),
+            ReportError::Store(error) => error.into(),
         }
     }
 }

@@ -4,9 +4,9 @@
 mod admin;
 mod admin_decisions;
 mod admin_flags;
+mod admin_series;
 mod admin_signups;
 mod admin_teams;
-mod admin_series;
 mod admin_usage;
 mod answers;
 mod auth;
@@ -26,6 +26,7 @@ mod page;
 mod questions;
 mod quota;
 mod range;
+mod report;
 mod review;
 mod signup;
 mod submission_view;
@@ -130,6 +131,7 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(review::find_reviewed_entry)
         .service(answers::list_answers)
         .service(events::list_events)
+        .service(report::find_report)
         .service(admin::list_submissions)
         .service(admin::retry_submission)
         .service(admin::withdraw_submission)

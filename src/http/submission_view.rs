@@ -114,6 +114,13 @@ pub struct SubmissionView {
     finished_at: Option<String>,
 }
 
+impl SubmissionView {
+    /// The scores that are told, and what was odd.
+    pub(super) fn told(self) -> (ScoreCells, Vec<Warning>) {
+        (self.scores, self.warnings)
+    }
+}
+
 /// The judge configuration with this id, or the current one.
 pub(super) fn judge_head(
     connection: &mut DbConnection,

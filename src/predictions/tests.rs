@@ -153,7 +153,9 @@ fn a_bomb_is_too_large_and_a_packed_bomb_is_nested() {
 
 #[test]
 fn deep_nesting_is_refused_without_recursion() {
-    for file in ["[".repeat(50_000) + "]".repeat(50_000).as_str(), "[".repeat(50_000), "{\"a\":".repeat(50_000)] {
+    for file in
+        ["[".repeat(50_000) + "]".repeat(50_000).as_str(), "[".repeat(50_000), "{\"a\":".repeat(50_000)]
+    {
         let fault = first_fault(file.as_bytes());
         assert_eq!((fault.code, fault.line), (FaultCode::TooDeep, Some(1)));
     }

@@ -17,6 +17,11 @@ pub fn to_decimals(value: f64, places: usize) -> String {
     if places == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{:0places$}", rounded % one) }
 }
 
+/// The number that [`to_decimals`] writes.
+pub fn rounded(value: f64, places: usize) -> f64 {
+    to_decimals(value, places).parse().unwrap_or(value)
+}
+
 fn power_of_ten(exponent: usize) -> u128 {
     (0..exponent).fold(1, |power, _| power * 10)
 }

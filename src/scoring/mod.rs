@@ -2,6 +2,7 @@
 //! decimals as they are printed. Pure: no input or output, no clock, and randomness only from a seed that is
 //! handed in.
 
+pub mod captions;
 pub mod choice;
 pub mod columns;
 pub mod decimals;

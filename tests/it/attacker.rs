@@ -188,6 +188,7 @@ impl<'a> Team<'a> {
         for path in [
             format!("/api/v1/submissions/{id}"),
             format!("/api/v1/submissions/{id}/events"),
+            format!("/api/v1/submissions/{id}/report"),
             format!("/api/v1/entries/{id}"),
         ] {
             let said = secchi.get(&path, key).await.text().await.unwrap();

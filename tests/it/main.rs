@@ -49,6 +49,7 @@ mod pull;
 mod question_keys;
 mod quota;
 mod rejudging;
+mod report;
 mod roles;
 mod secrecy;
 mod series;

@@ -80,6 +80,7 @@ const TABLE: &[(&str, Who, On, u16)] = &[
     ("list_submissions", Who::Team, On::Nothing, 200),
     ("find_submission", Who::Owner, On::Queued, 200),
     ("list_events", Who::Owner, On::Scored, 200),
+    ("find_report", Who::Owner, On::Scored, 200),
     ("update_submission", Who::Owner, On::Queued, 200),
     ("cancel_submission", Who::Owner, On::Queued, 200),
     ("withdraw_submission", Who::Owner, On::Scored, 200),

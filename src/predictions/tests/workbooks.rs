@@ -135,7 +135,8 @@ fn a_workbook_that_is_a_bomb_is_too_large_and_takes_no_memory_for_what_it_says()
 
 fn damaged_workbook() -> impl Strategy<Value = Vec<u8>> {
     let good = table(
-        &(answered(2, FIRST, "<c r=\"B2\" t=\"s\"><v>0</v></c>") + answered(3, SECOND, &inline("B3", "A")).as_str()),
+        &(answered(2, FIRST, "<c r=\"B2\" t=\"s\"><v>0</v></c>")
+            + answered(3, SECOND, &inline("B3", "A")).as_str()),
         "<si><t>B</t></si>",
     );
     let edits = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8);
