@@ -1,10 +1,10 @@
 # Every target does its own set-up, so that each works from a clean clone.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test check bench soak wheel
+.PHONY: help setup build demo test check check-harnesses bench soak wheel
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install what Debian must provide, where it is missing (root or sudo)
 	@.ci/setup
@@ -25,6 +25,9 @@ check: ## Format, lints with and without the server, documentation
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+
+check-harnesses: ## Have the real lmms-eval and VLMEvalKit run an exported task, and score what they write (15 GB of packages)
+	@.ci/check-harnesses
 
 bench: ## Measure: costs as ratios within one run
 	@.ci/setup

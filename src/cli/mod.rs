@@ -7,6 +7,7 @@ mod dataset;
 mod evaluate;
 pub mod exit;
 mod grade;
+mod export;
 #[cfg(feature = "server")]
 mod judge;
 #[cfg(feature = "server")]
@@ -72,6 +73,7 @@ enum Command {
     Publish(status::PublishArgs),
     Withdraw(status::WithdrawArgs),
     Grade(grade::GradeArgs),
+    Export(export::ExportArgs),
     /// Prints the OpenAPI document that stands in openapi/openapi.json
     #[cfg(feature = "server")]
     Openapi,
@@ -125,6 +127,7 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         Command::Publish(arguments) => status::publish(arguments).await,
         Command::Withdraw(arguments) => status::withdraw(arguments).await,
         Command::Grade(arguments) => grade::grade(arguments).await,
+        Command::Export(arguments) => export::export(arguments).await,
         #[cfg(feature = "server")]
         Command::Openapi => {
             println!("{}", crate::http::document().to_pretty_json()?);

@@ -26,6 +26,7 @@ const WITH_EXAMPLE: &[&str] = &[
     "evaluate",
     "submit",
     "grade",
+    "export",
 ];
 
 /// Every command, as words, found by reading the help.
@@ -74,6 +75,7 @@ fn every_command_explains_itself() {
         "publish",
         "withdraw",
         "grade",
+        "export",
         "openapi",
         "dataset import",
         "dataset videos",

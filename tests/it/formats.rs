@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use secchi::domain::question::Split;
 
-use crate::support::{Options, Secchi, metadata, problem, sample, sample_bytes};
+use crate::operations::val_metadata;
+use crate::support::{Options, Secchi, TestTeam, metadata, problem, sample, sample_bytes};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_variant_of_a_file_is_accepted_and_scored_the_same() {
@@ -25,6 +26,49 @@ async fn every_variant_of_a_file_is_accepted_and_scored_the_same() {
         }
     }
     assert_eq!(seen, 14);
+}
+
+/// Submits a file to val, works it off and gives the submission.
+async fn scored_val(secchi: &Secchi, team: &TestTeam, file: Vec<u8>) -> Value {
+    let response = secchi.submit(team, &val_metadata(), file).await;
+    let (status, accepted) = (response.status(), response.json::<Value>().await.unwrap());
+    assert_eq!(status, 202, "{accepted}");
+    secchi.drain().await;
+    let path = format!("/api/v1/submissions/{}", accepted["id"].as_str().unwrap());
+    secchi.get_json(&path, Some(&team.key)).await
+}
+
+/// The files were written by the harnesses themselves (`make check-harnesses`).
+#[tokio::test(flavor = "multi_thread")]
+async fn what_harnesses_write_is_scored_as_the_same_answers_are_as_jsonl() {
+    let secchi = Secchi::start().await;
+    secchi.import(Split::Val, "val.jsonl").await;
+    let team = secchi.team("ocean-lab").await;
+    let fixture = |name: &str| std::fs::read(sample("../harnesses").join(name)).unwrap();
+    let dummy: String = String::from_utf8(fixture("rule.jsonl"))
+        .unwrap()
+        .lines()
+        .map(|line| {
+            let mut record: Value = serde_json::from_str(line).unwrap();
+            record["answer"] = json!("B");
+            format!("{record}\n")
+        })
+        .collect();
+    let rule = &scored_val(&secchi, &team, fixture("rule.jsonl")).await;
+    assert_eq!((&rule["state"], &rule["coverage"]["answered"]), (&json!("scored"), &json!(25)));
+    let dummy = scored_val(&secchi, &team, dummy.into_bytes()).await;
+    for (name, plain) in [
+        ("lmms-rule.jsonl", rule),
+        ("lmms-dummy.jsonl", &dummy),
+        ("vlm-xlsx.xlsx", rule),
+        ("vlm-tsv.tsv", rule),
+        ("vlm-json.json", rule),
+    ] {
+        let written = scored_val(&secchi, &team, fixture(name)).await;
+        for field in ["state", "coverage", "scores", "warnings"] {
+            assert_eq!(written[field], plain[field], "{name}: {field}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

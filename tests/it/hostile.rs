@@ -49,7 +49,6 @@ async fn assert_refused(server: &Process, key: &str, files: Vec<(&str, Vec<u8>)>
 
 fn assert_little_memory(server: &Process) {
     let peak = server.peak_bytes();
-    println!("at most {} MiB", peak >> 20);
     assert!(peak < MOST_BYTES, "{} MiB", peak >> 20);
 }
 

@@ -21,6 +21,7 @@ mod credentials;
 mod estimate;
 mod evaluate;
 mod events;
+mod export;
 mod failures;
 mod fault_runs;
 mod faults;

@@ -32,6 +32,29 @@ fn the_reply_of_a_logged_sample_is_found_in_its_lists() {
 }
 
 #[test]
+fn what_harnesses_wrote_holds_the_answers_as_they_were() {
+    let index = QuestionIndex::new(Split::Val, questions(Split::Val), []);
+    let file = |name: &str| fs::read(fixture("harnesses").join(name)).unwrap();
+    let rule = accepted(&file("rule.jsonl"), &index);
+    assert_eq!(rule.answered, 25);
+    for begin in ["=", "<think>"] {
+        assert!(rule.answers.iter().flatten().any(|answer| answer.starts_with(begin)), "{begin}");
+    }
+    for name in ["vlm-xlsx.xlsx", "vlm-tsv.tsv", "vlm-json.json"] {
+        let read = accepted(&file(name), &index);
+        assert_eq!(read.answers, rule.answers, "{name}");
+        assert_eq!(warned(&read, WarningCode::ExtraField), None, "{name}");
+    }
+    // lmms-eval takes off what a model thinks before it answers.
+    let spoken = |answer: &Option<String>| {
+        answer.as_deref().map(|answer| answer.rsplit("</think>").next().unwrap_or_default().trim().to_owned())
+    };
+    let read = accepted(&file("lmms-rule.jsonl"), &index);
+    let expected: Vec<_> = rule.answers.iter().map(spoken).collect();
+    assert_eq!(read.answers.iter().map(spoken).collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn several_replies_or_none_are_a_fault_where_one_is_expected() {
     let line = |replies: &str| format!(r#"{{"question_id": "{FIRST}", "filtered_resps": {replies}}}"#);
     for (replies, word) in [(r#"["A", "B"]"#, "holds 2 replies"), ("[[]]", "holds no reply")] {
