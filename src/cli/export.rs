@@ -25,7 +25,7 @@ const MAX_NAMED: usize = 5;
 /// lmms-eval and VLMEvalKit run what is written as it is; what they write is submitted as it is.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  secchi export lmms-eval --split val --frames val/frames task\n  python -m lmms_eval --model openai --model_args model_version=M,base_url=URL --tasks secchi_val --include_path task --log_samples --output_path runs\n\n  secchi export vlmevalkit --split val --videos videos data\n  python data/secchi_vlmevalkit.py --data Secchi_val --model M --mode infer"
+    after_help = "Examples:\n  secchi export lmms-eval --split val --frames val task\n  python -m lmms_eval --model openai --model_args model_version=M,base_url=URL --tasks secchi_val --include_path task --log_samples --output_path runs\n\n  secchi export vlmevalkit --split val --videos videos data\n  python data/secchi_vlmevalkit.py --data Secchi_val --model M --mode infer"
 )]
 pub struct ExportArgs {
     /// The harness that is to run it
@@ -35,10 +35,10 @@ pub struct ExportArgs {
     /// test or val
     #[arg(long)]
     split: Split,
-    /// Folder that holds a folder of JPEG frames for each video, named by its `id`
+    /// Folder of `secchi pull`, or one that holds a folder of JPEG frames for each video, named by its `id`
     #[arg(long, value_name = "DIR", required_unless_present = "videos")]
     frames: Option<PathBuf>,
-    /// Folder that holds the videos' files
+    /// Folder of `secchi pull --videos`, or one that holds the videos' files
     #[arg(long, value_name = "DIR", conflicts_with = "frames")]
     videos: Option<PathBuf>,
     #[command(flatten)]
@@ -70,6 +70,37 @@ impl Question {
     /// The right letter or a right answer; empty where the key is not given.
     fn target(&self) -> &str {
         if self.answer.is_empty() { &self.answer_text } else { &self.answer }
+    }
+}
+
+/// What a folder of `secchi pull` says of itself.
+#[derive(Default, Deserialize)]
+struct Pulled {
+    videos: Vec<PulledVideo>,
+}
+
+/// Where a pulled video's files are, below the folder.
+#[derive(Deserialize)]
+struct PulledVideo {
+    id: String,
+    file: Option<String>,
+    frames: Vec<PulledFrame>,
+}
+
+#[derive(Deserialize)]
+struct PulledFrame {
+    file: String,
+}
+
+impl Pulled {
+    /// What the folder says; nothing if `secchi pull` did not fill it.
+    fn of(dir: &Path) -> anyhow::Result<Pulled> {
+        let path = dir.join("manifest.json");
+        if !path.is_file() {
+            return Ok(Pulled::default());
+        }
+        let shown = || format!("`{}` cannot be read; pull the split again", path.display());
+        serde_json::from_slice(&fs::read(&path).with_context(shown)?).with_context(shown)
     }
 }
 
@@ -106,36 +137,45 @@ fn media(
     frames: Option<&Path>,
     videos: Option<&Path>,
 ) -> anyhow::Result<Vec<String>> {
+    let dir = frames.or(videos).unwrap_or(Path::new(""));
+    let pulled = Pulled::of(dir)?;
     let (mut found, mut missing): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
     for question in questions {
-        let path = match (frames, videos) {
-            (Some(frames), _) => Some(frames.join(&question.id)).filter(|path| path.is_dir()),
-            (None, Some(videos)) => video(question, videos),
-            (None, None) => None,
-        };
-        match path {
+        let mut places = Vec::new();
+        if let Some(pulled) = pulled.videos.iter().find(|video| video.id == question.id) {
+            let frame = pulled.frames.first().and_then(|frame| Path::new(&frame.file).parent());
+            let file = pulled.file.as_ref().map(Path::new);
+            places.extend(if frames.is_some() { frame } else { file }.map(Path::to_owned));
+        }
+        if frames.is_some() {
+            places.push(PathBuf::from(&question.id));
+        } else {
+            places.extend(video_places(question));
+        }
+        let is_there = |path: &PathBuf| if frames.is_some() { path.is_dir() } else { path.is_file() };
+        match places.iter().map(|place| dir.join(place)).find(is_there) {
             Some(path) => found.push(path.canonicalize()?.to_string_lossy().into_owned()),
             None if missing.last() == Some(&question.id.as_str()) => {}
             None => missing.push(&question.id),
         }
     }
     let named = missing.iter().take(MAX_NAMED).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
-    let dir = frames.or(videos).unwrap_or(Path::new("")).display();
     anyhow::ensure!(
         missing.is_empty(),
-        "`{dir}` lacks {} of the split's videos, such as {named}; `secchi pull` fetches them",
+        "`{}` lacks {} of the split's videos, such as {named}; `secchi pull` fetches them",
+        dir.display(),
         missing.len()
     );
     Ok(found)
 }
 
-/// A video's file: in its collection's folder, under its key, or under its own name.
-fn video(question: &Question, videos: &Path) -> Option<PathBuf> {
-    let (collection, _) = question.id.split_once("--")?;
+/// Where a video's file may be: in its collection's folder, under its key, or under its own name.
+fn video_places(question: &Question) -> Vec<PathBuf> {
+    let (collection, _) = question.id.split_once("--").unwrap_or_default();
     let extension = Path::new(&question.video_file).extension().unwrap_or_default();
     let by_key = format!("{}.{}", question.id, extension.to_string_lossy());
     let places = [format!("{collection}/{}", question.video_file), by_key, question.video_file.clone()];
-    places.iter().map(|place| videos.join(place)).find(|path| path.is_file())
+    places.map(PathBuf::from).into()
 }
 
 /// Writes a task of lmms-eval; says how it is run.

@@ -85,19 +85,28 @@ impl QuestionIndex {
         if let Some(known) = ids().find(|known| known.eq_ignore_ascii_case(trimmed)) {
             return Some(format!("{} is known: keep its upper and lower case", literal(known)));
         }
-        let (video, _) = trimmed.rsplit_once("--q").unwrap_or((trimmed, ""));
-        let of_video =
-            || ids().filter(|known| known.rsplit_once("--q").is_some_and(|(stem, _)| stem == video));
-        if let (Some(first), Some(last)) = (of_video().next(), of_video().next_back()) {
+        let (video, number) = trimmed.rsplit_once("--q").unwrap_or((trimmed, ""));
+        if let Some((first, last)) = self.questions_of(video) {
             return Some(format!("the questions of this video are {} to {}", literal(first), literal(last)));
         }
-        let near =
-            nearest(trimmed, ids()).or_else(|| nearest(trimmed, self.others.keys().map(String::as_str)))?;
-        let of_split = match self.others.get(near) {
-            Some(split) => format!("a question of split `{split}`"),
-            None => "known".to_owned(),
-        };
-        Some(format!("the nearest that is {of_split} is {}", literal(near)))
+        // The questions of a video stand together, and there are far fewer videos than questions.
+        let mut videos: Vec<&str> = ids().filter_map(|id| Some(id.rsplit_once("--q")?.0)).collect();
+        videos.dedup();
+        let near = nearest(video, videos.into_iter())?;
+        let same = format!("{near}--q{number}");
+        if self.positions.contains_key(&same) {
+            return Some(format!("the nearest that is known is {}", literal(&same)));
+        }
+        let (first, last) = self.questions_of(near)?;
+        Some(format!("the nearest that are known are {} to {}", literal(first), literal(last)))
+    }
+
+    /// The first and the last question of a video.
+    fn questions_of(&self, video: &str) -> Option<(&str, &str)> {
+        let ids = self.questions.iter().map(|(id, _)| id.as_str());
+        let mut of_video = ids.filter(|id| id.rsplit_once("--q").is_some_and(|(stem, _)| stem == video));
+        let first = of_video.next()?;
+        Some((first, of_video.next_back().unwrap_or(first)))
     }
 }
 
@@ -132,7 +141,10 @@ mod tests {
         assert!(hint("mvk--REEF--Q2").contains("`MVK--reef--q2` is known"));
         assert!(hint("MVK--reef--q10").contains("`MVK--reef--q1` to `MVK--reef--q2`"));
         assert_eq!(hint("MVK--reeef--q2"), "the nearest that is known is `MVK--reef--q2`");
-        assert_eq!(hint("MSC-sand--q1"), "the nearest that is a question of split `val` is `MSC--sand--q1`");
+        assert_eq!(
+            hint("MVK--reefs-q2"),
+            "the nearest that are known are `MVK--reef--q1` to `MVK--reef--q2`"
+        );
         assert_eq!(hint(""), "");
         assert_eq!(hint("MVK--../../../etc/passwd--q1"), "");
     }

@@ -23,6 +23,8 @@ fn edits(a: &[u8], b: &[u8], limit: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > limit {
         return None;
     }
+    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[same..], &b[same..]);
     // Row `i` holds the edits between the first `i` bytes of `a` and the first `i + offset - limit` bytes of `b`.
     let width = 2 * limit + 1;
     let mut row = [usize::MAX; 2 * MAX_EDITS + 1];

@@ -105,6 +105,37 @@ async fn a_data_set_of_vlmevalkit_counts_its_rows_as_the_split_does_and_of_test_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_pulled_folder_tells_where_its_frames_and_videos_are() {
+    let (server, team) = server().await;
+    let folder = server.ground.data.path();
+    let mut ids: Vec<String> =
+        records(Split::Val).iter().map(|record| record["id"].as_str().unwrap().to_owned()).collect();
+    ids.dedup();
+    let videos: Vec<Value> = ids
+        .iter()
+        .enumerate()
+        .map(|(place, id)| {
+            let (frames, file) = (format!("frames/safe-{place}"), format!("videos/safe-{place}.mp4"));
+            std::fs::create_dir_all(folder.join("val").join(&frames)).unwrap();
+            std::fs::create_dir_all(folder.join("val/videos")).unwrap();
+            std::fs::write(folder.join("val").join(&file), "").unwrap();
+            serde_json::json!({ "id": id, "file": file, "frames": [{ "file": format!("{frames}/0.jpg"), "index": 0 }] })
+        })
+        .collect();
+    let manifest = serde_json::json!({ "complete": true, "videos": videos });
+    std::fs::write(folder.join("val/manifest.json"), manifest.to_string()).unwrap();
+    for (option, last) in [("--frames", "frames/safe-23"), ("--videos", "videos/safe-23.mp4")] {
+        export(&server, &team, &["lmms-eval", "--split", "val", option, "val", "task"]).stdout();
+        let task = std::fs::read_to_string(folder.join("task/secchi_val.jsonl")).unwrap();
+        let record: Value = serde_json::from_str(task.lines().last().unwrap()).unwrap();
+        assert!(record["media"].as_str().unwrap().ends_with(last), "{record}");
+    }
+    std::fs::write(folder.join("val/manifest.json"), "{").unwrap();
+    let damaged = export(&server, &team, &["lmms-eval", "--split", "val", "--frames", "val", "task"]);
+    assert!(damaged.code != Some(0) && damaged.stderr.contains("pull the split again"), "{damaged:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_missing_is_named_before_anything_is_written() {
     let (server, team) = server().await;
     let folder = server.ground.data.path();
