@@ -13,9 +13,11 @@ use crate::client::{Client, ClientError};
 use crate::config::ClientSettings;
 use crate::domain::question::Split;
 
-const TASK: &str = include_str!("../../harnesses/lmms_eval.yaml");
-const TASK_CODE: &str = include_str!("../../harnesses/lmms_eval.py");
-const DATASET_CODE: &str = include_str!("../../harnesses/vlmevalkit.py");
+use super::pulled::Folder;
+
+const TASK: &str = include_str!("export/lmms_eval.yaml");
+const TASK_CODE: &str = include_str!("export/lmms_eval.py");
+const DATASET_CODE: &str = include_str!("export/vlmevalkit.py");
 
 /// Most missing videos that are named.
 const MAX_NAMED: usize = 5;
@@ -73,37 +75,6 @@ impl Question {
     }
 }
 
-/// What a folder of `secchi pull` says of itself.
-#[derive(Default, Deserialize)]
-struct Pulled {
-    videos: Vec<PulledVideo>,
-}
-
-/// Where a pulled video's files are, below the folder.
-#[derive(Deserialize)]
-struct PulledVideo {
-    id: String,
-    file: Option<String>,
-    frames: Vec<PulledFrame>,
-}
-
-#[derive(Deserialize)]
-struct PulledFrame {
-    file: String,
-}
-
-impl Pulled {
-    /// What the folder says; nothing if `secchi pull` did not fill it.
-    fn of(dir: &Path) -> anyhow::Result<Pulled> {
-        let path = dir.join("manifest.json");
-        if !path.is_file() {
-            return Ok(Pulled::default());
-        }
-        let shown = || format!("`{}` cannot be read; pull the split again", path.display());
-        serde_json::from_slice(&fs::read(&path).with_context(shown)?).with_context(shown)
-    }
-}
-
 /// Fetches a split and writes it.
 ///
 /// # Errors
@@ -113,7 +84,7 @@ pub async fn export(arguments: ExportArgs) -> anyhow::Result<()> {
     let client = Client::new(&arguments.server.url, arguments.server.api_key.as_deref())?;
     let lines = match client.questions(split, true).await {
         // A test split, or a release whose keys are withheld: results need none.
-        Err(ClientError::Refused { status: 403, .. }) => client.questions(split, false).await?,
+        Err(ClientError::Refused(refusal)) if refusal.status == 403 => client.questions(split, false).await?,
         other => other?,
     };
     let questions: Vec<Question> = serde_json::Deserializer::from_slice(&lines)
@@ -138,11 +109,11 @@ fn media(
     videos: Option<&Path>,
 ) -> anyhow::Result<Vec<String>> {
     let dir = frames.or(videos).unwrap_or(Path::new(""));
-    let pulled = Pulled::of(dir)?;
+    let pulled = Folder::new(dir).manifest()?.map(|manifest| manifest.videos).unwrap_or_default();
     let (mut found, mut missing): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
     for question in questions {
         let mut places = Vec::new();
-        if let Some(pulled) = pulled.videos.iter().find(|video| video.id == question.id) {
+        if let Some(pulled) = pulled.iter().find(|video| video.id == question.id) {
             let frame = pulled.frames.first().and_then(|frame| Path::new(&frame.file).parent());
             let file = pulled.file.as_ref().map(Path::new);
             places.extend(if frames.is_some() { frame } else { file }.map(Path::to_owned));

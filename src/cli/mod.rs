@@ -6,8 +6,8 @@ mod answers;
 mod dataset;
 mod evaluate;
 pub mod exit;
-mod grade;
 mod export;
+mod grade;
 #[cfg(feature = "server")]
 mod judge;
 #[cfg(feature = "server")]

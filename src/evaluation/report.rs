@@ -165,7 +165,7 @@ pub async fn report(evaluation: &Evaluation, submission: &Submission) -> Result<
         .store
         .snapshot(move |connection| neighbours(connection, &submission, &of_release, &own))
         .await;
-    let captions = release.facts.iter().zip(&answers).filter_map(|(facts, answer)| {
+    let captions = release.key.facts.iter().zip(&answers).filter_map(|(facts, answer)| {
         answer.as_deref().filter(|_| facts.question_type == QuestionType::Caption)
     });
     Ok(Report {
@@ -189,7 +189,7 @@ fn coverage(release: &GradingRelease, answers: &[Option<String>], outcomes: &[Ou
     let of_type = |question_type: &QuestionType| {
         let mut coverage =
             TypeCoverage { r#type: *question_type, questions: 0, answered: 0, missing: 0, unread: 0 };
-        let of_type = release.facts.iter().zip(answers.iter().zip(outcomes));
+        let of_type = release.key.facts.iter().zip(answers.iter().zip(outcomes));
         for (_, (answer, outcome)) in of_type.filter(|(facts, _)| facts.question_type == *question_type) {
             coverage.questions += 1;
             *(if answer.is_some() { &mut coverage.answered } else { &mut coverage.missing }) += 1;
@@ -229,7 +229,7 @@ fn neighbours(
     let mut found = Vec::new();
     for (value, row) in nearest(others, own_value) {
         let Some(outcomes) = find_outcomes(connection, &row.submission_id, &judge.id)? else { continue };
-        if let Some(difference) = difference(Column::Mcq, &release.facts, own, &outcomes) {
+        if let Some(difference) = difference(Column::Mcq, &release.key.facts, own, &outcomes) {
             found.push((row, value, difference, are_alike(release, own, &outcomes)));
         }
     }

@@ -20,7 +20,7 @@ import time
 
 SECCHI, VENVS = sys.argv[1:3]
 KEEP = "--keep" in sys.argv
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FIXTURES = os.path.join(ROOT, "tests/fixtures/harnesses")
 QUESTIONS = 25
 FRAMES = 8
