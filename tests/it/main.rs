@@ -57,6 +57,7 @@ mod series;
 mod sessions;
 mod settings;
 mod signup;
+mod snippets;
 mod soak;
 mod staging;
 mod stand_in;

@@ -1,0 +1,66 @@
+//! The lines of shell and Python that a team is shown, run exactly as they are printed.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use secchi::domain::question::Split;
+
+use crate::program::{Ended, run};
+use crate::support::{Options, Secchi, TestTeam, sample_bytes};
+
+const SHELL: &str = include_str!("../../src/web/assets/submit.sh");
+const PYTHON: &str = include_str!("../../src/web/assets/submit.py");
+
+/// A server that works by itself on the sample's val release, and a team.
+async fn server() -> (Secchi, TestTeam) {
+    let secchi = Secchi::with(Options { with_worker: true, ..Options::default() }).await;
+    secchi.import(Split::Val, "val.jsonl").await;
+    let team = secchi.team("ocean-lab").await;
+    (secchi, team)
+}
+
+/// Runs a program in a folder as a team that has set what the text before the snippet says.
+async fn run_as(secchi: &Secchi, team: &TestTeam, folder: &Path, program: &str, arguments: &[&str]) -> Ended {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).env("NO_PROXY", "127.0.0.1");
+    command.env("SECCHI_URL", &secchi.base).env("SECCHI_API_KEY", &team.key);
+    tokio::task::spawn_blocking(move || run(&mut command)).await.unwrap()
+}
+
+#[test]
+fn the_readme_shows_the_snippets_as_they_are() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    for (language, snippet) in [("sh", SHELL), ("python", PYTHON)] {
+        assert!(readme.contains(&format!("```{language}\n{snippet}```\n")), "{language}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_shell_lines_submit_a_file_and_publish_its_scores() {
+    let (secchi, team) = server().await;
+    let folder = tempfile::tempdir().unwrap();
+    let questions = String::from_utf8(sample_bytes("val.jsonl")).unwrap();
+    let answers = questions.lines().map(|line| {
+        let question: serde_json::Value = serde_json::from_str(line).unwrap();
+        json!({"question_id": question["question_id"], "answer": "B"}).to_string() + "\n"
+    });
+    std::fs::write(folder.path().join("predictions.jsonl"), answers.collect::<String>()).unwrap();
+    let ended = run_as(&secchi, &team, folder.path(), "bash", &["-euo", "pipefail", "-c", SHELL]).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("\"coverage\"") && ended.stdout.contains("MBC-so"), "{ended:?}");
+    let kept = std::fs::read_to_string(folder.path().join("questions.jsonl")).unwrap();
+    assert_eq!(kept.lines().count(), questions.lines().count());
+    let board = secchi.get_json("/api/v1/leaderboard?split=val", None).await;
+    assert_eq!(board["rows"][0]["model_name"], "Reef-8B", "{board}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_python_lines_answer_submit_and_print_the_scores() {
+    let (secchi, team) = server().await;
+    let folder = tempfile::tempdir().unwrap();
+    let ended = run_as(&secchi, &team, folder.path(), "python3", &["-c", PYTHON]).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.starts_with("scored\n") && ended.stdout.contains("MBC-so"), "{ended:?}");
+}
