@@ -15,7 +15,22 @@ pub struct QuestionIndex {
     split: Split,
     questions: Vec<(String, QuestionFormat)>,
     positions: HashMap<String, usize>,
+    videos: Vec<Video>,
     others: HashMap<String, Split>,
+}
+
+/// The questions of a video, which stand together.
+#[derive(Debug, Clone)]
+struct Video {
+    /// What their ids begin with.
+    id: String,
+    first: usize,
+    last: usize,
+}
+
+/// An id without the number of its question, and that number.
+fn parts(id: &str) -> (&str, &str) {
+    id.rsplit_once("--q").unwrap_or((id, ""))
 }
 
 impl QuestionIndex {
@@ -31,7 +46,15 @@ impl QuestionIndex {
         let positions =
             questions.iter().enumerate().map(|(position, (id, _))| (id.clone(), position)).collect();
         let others = others.into_iter().map(|(id, split)| (in_nfc(id), split)).collect();
-        Self { split, questions, positions, others }
+        let mut videos: Vec<Video> = Vec::new();
+        for (position, (id, _)) in questions.iter().enumerate() {
+            let (id, _) = parts(id);
+            match videos.last_mut() {
+                Some(video) if video.id == id => video.last = position,
+                _ => videos.push(Video { id: id.to_owned(), first: position, last: position }),
+            }
+        }
+        Self { split, questions, positions, videos, others }
     }
 
     /// The split that the questions belong to.
@@ -81,32 +104,24 @@ impl QuestionIndex {
         if trimmed.len() != id.len() && self.positions.contains_key(trimmed) {
             return Some(format!("{} is known: remove the spaces around it", literal(trimmed)));
         }
-        let ids = || self.questions.iter().map(|(id, _)| id.as_str());
-        if let Some(known) = ids().find(|known| known.eq_ignore_ascii_case(trimmed)) {
+        let mut ids = self.questions.iter().map(|(id, _)| id.as_str());
+        if let Some(known) = ids.find(|known| known.eq_ignore_ascii_case(trimmed)) {
             return Some(format!("{} is known: keep its upper and lower case", literal(known)));
         }
-        let (video, number) = trimmed.rsplit_once("--q").unwrap_or((trimmed, ""));
-        if let Some((first, last)) = self.questions_of(video) {
-            return Some(format!("the questions of this video are {} to {}", literal(first), literal(last)));
+        let (video, number) = parts(trimmed);
+        let of = |video: &str| {
+            let known = self.videos.iter().find(|known| known.id == video)?;
+            Some(format!("{} to {}", literal(self.id(known.first)?), literal(self.id(known.last)?)))
+        };
+        if let Some(range) = of(video) {
+            return Some(format!("the questions of this video are {range}"));
         }
-        // The questions of a video stand together, and there are far fewer videos than questions.
-        let mut videos: Vec<&str> = ids().filter_map(|id| Some(id.rsplit_once("--q")?.0)).collect();
-        videos.dedup();
-        let near = nearest(video, videos.into_iter())?;
+        let near = nearest(video, self.videos.iter().map(|video| video.id.as_str()))?;
         let same = format!("{near}--q{number}");
         if self.positions.contains_key(&same) {
             return Some(format!("the nearest that is known is {}", literal(&same)));
         }
-        let (first, last) = self.questions_of(near)?;
-        Some(format!("the nearest that are known are {} to {}", literal(first), literal(last)))
-    }
-
-    /// The first and the last question of a video.
-    fn questions_of(&self, video: &str) -> Option<(&str, &str)> {
-        let ids = self.questions.iter().map(|(id, _)| id.as_str());
-        let mut of_video = ids.filter(|id| id.rsplit_once("--q").is_some_and(|(stem, _)| stem == video));
-        let first = of_video.next()?;
-        Some((first, of_video.next_back().unwrap_or(first)))
+        Some(format!("the nearest that are known are {}", of(near)?))
     }
 }
 
@@ -141,10 +156,7 @@ mod tests {
         assert!(hint("mvk--REEF--Q2").contains("`MVK--reef--q2` is known"));
         assert!(hint("MVK--reef--q10").contains("`MVK--reef--q1` to `MVK--reef--q2`"));
         assert_eq!(hint("MVK--reeef--q2"), "the nearest that is known is `MVK--reef--q2`");
-        assert_eq!(
-            hint("MVK--reefs-q2"),
-            "the nearest that are known are `MVK--reef--q1` to `MVK--reef--q2`"
-        );
+        assert_eq!(hint("MVK--reef-q2"), "the nearest that are known are `MVK--reef--q1` to `MVK--reef--q2`");
         assert_eq!(hint(""), "");
         assert_eq!(hint("MVK--../../../etc/passwd--q1"), "");
     }
