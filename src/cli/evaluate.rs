@@ -137,9 +137,11 @@ pub async fn evaluate(arguments: EvaluateArgs) -> anyhow::Result<()> {
     if left == 0 {
         return Ok(());
     }
-    let why = tally.first_fault.map(|fault| format!(" (the first: {fault})")).unwrap_or_default();
-    Err(Exit::Incomplete
-        .with(format!("{left} question(s) have no answer{why}; the same command asks them again")))
+    let why = match tally.first_fault {
+        Some(fault) => format!(" (the first: {fault}); the same command asks them again"),
+        None => format!("; `secchi pull` into `{}` looks for their frames again", folder.root.display()),
+    };
+    Err(Exit::Incomplete.with(format!("{left} question(s) have no answer{why}")))
 }
 
 /// The pulled folder, filled if need be.
