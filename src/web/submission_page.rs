@@ -110,7 +110,8 @@ fn standing(submission: &Submission) -> Markup {
     let follows = !submission.state.is_final();
     let address = format!("/submissions/{}/progress", submission.id);
     html! {
-        section.state aria-labelledby="state" data-progress=[follows.then_some(address)] {
+        section.state aria-labelledby="state" data-progress=[follows.then_some(address)]
+            data-progress-of=(submission.state) {
             h2 #state { "State" }
             p { (badge(submission)) " " span data-sentence role="status" { (sentence(submission)) } }
             @if follows {
@@ -139,7 +140,7 @@ fn badge(submission: &Submission) -> Markup {
         SubmissionState::Cancelled => ("cancelled", "ended"),
         state => (state.as_str(), "going"),
     };
-    html! { span.badge.(kind) data-state { (word) } }
+    html! { span.badge.(kind) { (word) } }
 }
 
 fn seen_by(visibility: Visibility) -> &'static str {

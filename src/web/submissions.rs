@@ -80,7 +80,6 @@ pub(super) async fn find_progress(pages: web::Data<Pages>, session: Session, id:
     let answer = json!({
         "sentence": submission_page::sentence(&submission),
         "state": submission.state,
-        "is_final": submission.state.is_final(),
         "done": done.map(|(done, _)| done),
         "of": done.map(|(_, of)| of),
     });

@@ -1,4 +1,5 @@
-// Follows a submission: asks how far it has come, says so in place, and loads the page anew at the end.
+// Follows a submission: asks how far it has come and says so in place. At each new state the page has more to show and is
+// loaded anew.
 "use strict";
 
 const section = document.querySelector("[data-progress]");
@@ -19,12 +20,11 @@ async function look(wait) {
     }
     if (!response.ok) throw new Error(response.status);
     const now = await response.json();
-    if (now.is_final) {
+    if (now.state !== section.dataset.progressOf) {
       location.reload();
       return;
     }
     put("[data-lost]", "");
-    put("[data-state]", now.state);
     put("[data-sentence]", now.sentence);
     const bar = section.querySelector("progress");
     bar.max = now.of ?? 1;
