@@ -126,5 +126,5 @@ pub(super) fn told_key(title: &str, api_key: &str) -> Markup {
 pub(super) fn when(instant_ms: i64) -> Markup {
     let exact = instant::rfc3339(instant_ms);
     let (day, time) = (exact.get(..10).unwrap_or_default(), exact.get(11..16).unwrap_or_default());
-    html! { time datetime=(exact) { (day) " " (time) " UTC" } }
+    html! { time datetime=(exact) { span { (day) } " " span { (time) " UTC" } } }
 }
