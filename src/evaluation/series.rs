@@ -19,7 +19,7 @@ use super::catalogue::GradingRelease;
 use super::grading::Grading;
 
 /// Different files of a series whose scores are told, whatever they are.
-const TOLD: i32 = 4;
+const TOLD: i32 = 3;
 
 /// Maintainers see a series from this member on.
 pub const FLAGGED_FROM: i32 = 4;

@@ -1,5 +1,7 @@
 //! The wiring: from settings to a running server or worker, and its graceful stop.
 
+mod measuring;
+
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -19,9 +21,7 @@ use utoipa_swagger_ui::{Config as DocsConfig, SwaggerUi};
 use crate::accounts::mailing::keep_sending;
 use crate::clock::Clock;
 use crate::config::{HttpSettings, JudgeSettings, QueueSettings, QuotaSettings, StoreSettings};
-use crate::domain::instant;
-use crate::domain::line::Line;
-use crate::domain::submission::{PausedFor, SubmissionState};
+use crate::domain::submission::PausedFor;
 use crate::evaluation::boards::Boards;
 use crate::evaluation::catalogue::Catalogue;
 use crate::evaluation::judges::{Judges, JudgesError, flow_limits};
@@ -35,13 +35,14 @@ use crate::limiter::{Gate, HttpLimiter};
 use crate::mail::Mailer;
 use crate::media::Media;
 use crate::queue::{EmbeddedQueue, Queue, QueueError, RedisQueue};
-use crate::store::judgements::load_spent_usd;
 use crate::store::rejudgings::wake_rejudgings;
-use crate::store::submissions::{count_by_state, wake_paused};
+use crate::store::submissions::wake_paused;
 use crate::store::{Store, StoreError, load_installation_id};
 use crate::telemetry::Metrics;
 use crate::tokens::{Signer, TokenError};
 use crate::{web as pages, worker};
+
+use measuring::metrics_server;
 
 /// How long requests under way may take when the server stops.
 const SHUTDOWN_S: u64 = 8;
@@ -360,59 +361,4 @@ async fn unmatched(request: HttpRequest) -> Result<HttpResponse, Problem> {
 /// The browser page of the API; without a validator, which would be a foreign host that is told of the document.
 fn docs_config() -> DocsConfig<'static> {
     DocsConfig::from("/api/v1/openapi.json").validator_url("none")
-}
-
-fn metrics_server(
-    socket: std::net::TcpListener,
-    evaluation: Arc<Evaluation>,
-    of_server: bool,
-) -> std::io::Result<Server> {
-    let evaluation = web::Data::from(evaluation);
-    let server = HttpServer::new(move || {
-        let scrape = move |evaluation: web::Data<Evaluation>| scrape(evaluation, of_server);
-        App::new().app_data(evaluation.clone()).route("/metrics", web::get().to(scrape))
-    });
-    Ok(server.workers(1).shutdown_timeout(1).disable_signals().listen(socket)?.run())
-}
-
-/// All metrics; those of the ledger are read now.
-async fn scrape(evaluation: web::Data<Evaluation>, of_server: bool) -> HttpResponse {
-    let metrics = &evaluation.metrics;
-    if let Some(gate) = evaluation.judges.gate() {
-        metrics.judge_in_flight.set(gate.held().into());
-        metrics.judge_circuit_open.set(i64::from(gate.closed().is_some()));
-        metrics.judge_concurrency.set(gate.places().into());
-    }
-    if of_server && let Err(error) = read_ledger_gauges(&evaluation).await {
-        tracing::error!(error, "the gauges of the ledger could not be read");
-        return HttpResponse::ServiceUnavailable().body("the ledger or the queue is not to be reached\n");
-    }
-    match metrics.render() {
-        Ok(text) => HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text),
-        Err(error) => {
-            tracing::error!(%error, "the metrics could not be written");
-            HttpResponse::InternalServerError().finish()
-        }
-    }
-}
-
-async fn read_ledger_gauges(evaluation: &Evaluation) -> Result<(), String> {
-    let counts =
-        evaluation.store.read(count_by_state).await.map_err(|error: StoreError| error.to_string())?;
-    let depth = evaluation.queue.depth(Line::LAST).await.map_err(|error| error.to_string())?;
-    let metrics = &evaluation.metrics;
-    if let Some(budget_usd) = evaluation.judges.budget_usd() {
-        let day = instant::day(evaluation.clock.now_ms());
-        let spent = evaluation.store.read(move |connection| load_spent_usd(connection, &day)).await;
-        let spent_usd = spent.map_err(|error: StoreError| error.to_string())?;
-        metrics.set_budget_remaining(budget_usd - spent_usd);
-    }
-    for state in SubmissionState::ALL {
-        let count = counts.iter().find(|(other, _)| other == state).map_or(0, |(_, count)| *count);
-        metrics.submissions_in_state.with_label_values(&[state.as_str()]).set(count);
-    }
-    metrics.queue_depth.set(i64::try_from(depth.waiting).unwrap_or(i64::MAX));
-    let waited_ms = depth.oldest_ms.map_or(0, |oldest_ms| evaluation.clock.now_ms() - oldest_ms);
-    metrics.queue_oldest.set(waited_ms.max(0) as f64 / 1000.0);
-    Ok(())
 }
