@@ -122,11 +122,13 @@ pub struct Evaluation {
 }
 
 /// Places for files that are held in memory while they are read; a long file takes all of them.
+#[cfg(feature = "server")]
 pub struct ReadingTurns {
     places: Semaphore,
     count: u32,
 }
 
+#[cfg(feature = "server")]
 impl ReadingTurns {
     /// Most files at once; each takes about four times its text.
     const MOST: u32 = 8;
@@ -139,6 +141,7 @@ impl ReadingTurns {
     }
 }
 
+#[cfg(feature = "server")]
 impl Default for ReadingTurns {
     fn default() -> ReadingTurns {
         ReadingTurns::new()
