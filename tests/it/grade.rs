@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use secchi::domain::question::Split;
+
 use crate::program::{Ended, run, secchi as program};
 use crate::support::{Options, Secchi, metadata, sample};
 
@@ -13,10 +15,15 @@ fn grade(folder: &std::path::Path, file: &str, questions: &str, more: &[&str]) -
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_teams_own_machine_gives_the_servers_digits() {
-    let (secchi, team) = Secchi::with_sample(Options::default()).await;
+    // On a test split the server tells the interval of MCQ to a tenth; keys are had on val.
+    let secchi = Secchi::with(Options::default()).await;
+    secchi.import(Split::Val, "test.jsonl").await;
+    let team = secchi.team("ocean-lab").await;
     let folder = secchi.ground.data.path();
     for file in ["strong_model.jsonl", "letters_noisy.jsonl", "partial.jsonl", "variant_utf16be_bom.csv"] {
-        let served = secchi.scored(&team, &metadata(file), file).await;
+        let mut metadata = metadata(file);
+        metadata["split"] = Split::Val.as_str().into();
+        let served = secchi.scored(&team, &metadata, file).await;
         let path = format!("predictions/{file}");
         let own = tokio::task::block_in_place(|| grade(folder, &path, "test.jsonl", &["--json"])).json();
         assert!(served["scores"].as_object().unwrap().len() > 7, "{served}");
