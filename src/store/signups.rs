@@ -50,32 +50,31 @@ impl Signup {
 }
 
 type Said = (String, String, String, Option<String>, Option<String>);
-type Made = (String, String, String, Option<String>, Option<String>, Option<String>, i32, i64, Option<i64>);
+type Sent = (String, String, i64);
+type Made = (String, Option<String>, Option<String>, Option<String>, i32, Option<i64>);
 
-/// Selects the columns of a sign-up: what was said, and what was made of it.
+/// Selects the columns of a sign-up: what was said, how it came, and what was made of it.
 macro_rules! columns {
     () => {
         (
             (signups::slug, signups::name, signups::email, signups::affiliation, signups::purpose),
+            (signups::id, signups::address_sha256, signups::created_at_ms),
             (
-                signups::id,
-                signups::address_sha256,
                 signups::state,
                 signups::reason,
                 signups::team_id,
                 signups::key_id,
                 signups::mail_attempts,
-                signups::created_at_ms,
                 signups::decided_at_ms,
             ),
         )
     };
 }
 
-fn signup((said, made): (Said, Made)) -> Result<Signup> {
+fn signup((said, sent, made): (Said, Sent, Made)) -> Result<Signup> {
     let (slug, name, email, affiliation, purpose) = said;
-    let (id, address_sha256, state, reason, team_id, key_id, mail_attempts, created_at_ms, decided_at_ms) =
-        made;
+    let (id, address_sha256, created_at_ms) = sent;
+    let (state, reason, team_id, key_id, mail_attempts, decided_at_ms) = made;
     Ok(Signup {
         id,
         application: Application { slug, name, email, affiliation, purpose },
@@ -144,7 +143,7 @@ pub fn load_signups(
     if let Some(before) = before {
         query = query.filter(signups::id.lt(before));
     }
-    let rows: Vec<(Said, Made)> =
+    let rows: Vec<(Said, Sent, Made)> =
         query.order(signups::id.desc()).limit(limit).select(columns!()).load(connection)?;
     rows.into_iter().map(signup).collect()
 }
