@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use secchi::domain::question::Split;
 
@@ -119,10 +119,16 @@ async fn a_pulled_folder_tells_where_its_frames_and_videos_are() {
             std::fs::create_dir_all(folder.join("val").join(&frames)).unwrap();
             std::fs::create_dir_all(folder.join("val/videos")).unwrap();
             std::fs::write(folder.join("val").join(&file), "").unwrap();
-            serde_json::json!({ "id": id, "file": file, "frames": [{ "file": format!("{frames}/0.jpg"), "index": 0 }] })
+            let frame = json!({
+                "file": format!("{frames}/0.jpg"), "index": 0, "timestamp_ms": 0, "sha256": "",
+            });
+            json!({ "id": id, "file": file, "frames": [frame] })
         })
         .collect();
-    let manifest = serde_json::json!({ "complete": true, "videos": videos });
+    let manifest = json!({
+        "split": "val", "n": 1, "size": 512, "complete": true, "release": "sample", "release_sha256": "",
+        "questions_sha256": "", "videos": videos, "missing": [],
+    });
     std::fs::write(folder.join("val/manifest.json"), manifest.to_string()).unwrap();
     for (option, last) in [("--frames", "frames/safe-23"), ("--videos", "videos/safe-23.mp4")] {
         export(&server, &team, &["lmms-eval", "--split", "val", option, "val", "task"]).stdout();
@@ -132,15 +138,18 @@ async fn a_pulled_folder_tells_where_its_frames_and_videos_are() {
     }
     std::fs::write(folder.join("val/manifest.json"), "{").unwrap();
     let damaged = export(&server, &team, &["lmms-eval", "--split", "val", "--frames", "val", "task"]);
-    assert!(damaged.code != Some(0) && damaged.stderr.contains("pull the split again"), "{damaged:?}");
+    assert!(
+        damaged.code != Some(0) && damaged.stderr.contains("no manifest of `secchi pull`"),
+        "{damaged:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_missing_is_named_before_anything_is_written() {
     let (server, team) = server().await;
     let folder = server.ground.data.path();
-    std::fs::create_dir(folder.join("frames")).unwrap();
-    let lacking = export(&server, &team, &["lmms-eval", "--split", "val", "--frames", "frames", "task"]);
+    std::fs::create_dir(folder.join("stills")).unwrap();
+    let lacking = export(&server, &team, &["lmms-eval", "--split", "val", "--frames", "stills", "task"]);
     assert_ne!(lacking.code, Some(0));
     let first = records(Split::Val)[0]["id"].as_str().unwrap().to_owned();
     assert!(lacking.stderr.contains("lacks 24 of") && lacking.stderr.contains(&first), "{lacking:?}");
@@ -149,6 +158,6 @@ async fn what_is_missing_is_named_before_anything_is_written() {
     let neither = export(&server, &team, &["lmms-eval", "--split", "val", "task"]);
     assert!(neither.code == Some(2) && neither.stderr.contains("--frames"), "{neither:?}");
     let none = TestTeam { slug: "x".into(), key: "sk_secchi_wrong".into() };
-    let refused = export(&server, &none, &["lmms-eval", "--split", "val", "--frames", "frames", "task"]);
+    let refused = export(&server, &none, &["lmms-eval", "--split", "val", "--frames", "stills", "task"]);
     assert!(refused.code != Some(0) && refused.stderr.contains("401"), "{refused:?}");
 }

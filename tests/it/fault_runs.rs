@@ -42,7 +42,7 @@ const MIXTURE: [&str; 15] = [
 async fn served(plan: Plan) -> (StandIn, Secchi, TestTeam) {
     let judge = StandIn::with(Conduct { plan, ..Conduct::default() }).await;
     let mut flags = judge.flags(AT_ONCE);
-    flags.extend(["--judge-timeout-s", "3"].map(str::to_owned));
+    flags.extend(["--judge-timeout-s", "5"].map(str::to_owned));
     let options =
         Options { judge: flags, with_worker: true, clock: Some(Clock::System), ..Options::default() };
     let (secchi, team) = Secchi::with_sample(options).await;

@@ -28,9 +28,11 @@ async fn every_variant_of_a_file_is_accepted_and_scored_the_same() {
     assert_eq!(seen, 14);
 }
 
-/// Submits a file to val, works it off and gives the submission.
-async fn scored_val(secchi: &Secchi, team: &TestTeam, file: Vec<u8>) -> Value {
-    let response = secchi.submit(team, &val_metadata(), file).await;
+/// Submits a file to val under a name of its own, works it off and gives the submission.
+async fn scored_val(secchi: &Secchi, team: &TestTeam, name: &str, file: Vec<u8>) -> Value {
+    let mut metadata = val_metadata();
+    metadata["model_name"] = json!(name);
+    let response = secchi.submit(team, &metadata, file).await;
     let (status, accepted) = (response.status(), response.json::<Value>().await.unwrap());
     assert_eq!(status, 202, "{accepted}");
     secchi.drain().await;
@@ -54,9 +56,9 @@ async fn what_harnesses_write_is_scored_as_the_same_answers_are_as_jsonl() {
             format!("{record}\n")
         })
         .collect();
-    let rule = &scored_val(&secchi, &team, fixture("rule.jsonl")).await;
+    let rule = &scored_val(&secchi, &team, "rule", fixture("rule.jsonl")).await;
     assert_eq!((&rule["state"], &rule["coverage"]["answered"]), (&json!("scored"), &json!(25)));
-    let dummy = scored_val(&secchi, &team, dummy.into_bytes()).await;
+    let dummy = scored_val(&secchi, &team, "dummy", dummy.into_bytes()).await;
     for (name, plain) in [
         ("lmms-rule.jsonl", rule),
         ("lmms-dummy.jsonl", &dummy),
@@ -64,7 +66,7 @@ async fn what_harnesses_write_is_scored_as_the_same_answers_are_as_jsonl() {
         ("vlm-tsv.tsv", rule),
         ("vlm-json.json", rule),
     ] {
-        let written = scored_val(&secchi, &team, fixture(name)).await;
+        let written = scored_val(&secchi, &team, name, fixture(name)).await;
         for field in ["state", "coverage", "scores", "warnings"] {
             assert_eq!(written[field], plain[field], "{name}: {field}");
         }

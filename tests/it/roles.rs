@@ -264,8 +264,10 @@ async fn a_key_does_what_its_scope_allows_and_no_more() {
         quota: vec!["--quota-val-per-day", "1000"],
         ..Options::default()
     };
-    let secchi = Secchi::with(options).await;
+    let (secchi, folder) = (Secchi::with(options).await, tempfile::tempdir().unwrap());
     secchi.import(Split::Val, "val.jsonl").await;
+    lay(folder.path(), &[clip("one_frame_h264.mp4")]);
+    add(&secchi, folder.path()).await.unwrap();
     let (owner, maintainer) = (secchi.team("ocean-lab").await, secchi.maintainer("harbour").await);
     let server = (&secchi.http, secchi.base.as_str());
     for operation in operations() {
