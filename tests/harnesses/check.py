@@ -143,13 +143,17 @@ def run_vlmevalkit(folder, settings, address):
 
 
 def main():
-    with tempfile.TemporaryDirectory() as folder:
-        server, url, key, questions = serve(folder)
-        try:
-            check(folder, {"SECCHI_URL": url, "SECCHI_API_KEY": key}, questions)
-        finally:
-            server.terminate()
-            server.wait()
+    # The harnesses write it into their results, and what is kept of those shall tell no machine's folders.
+    folder = os.path.join(tempfile.gettempdir(), "secchi-harnesses")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    server, url, key, questions = serve(folder)
+    try:
+        check(folder, {"SECCHI_URL": url, "SECCHI_API_KEY": key}, questions)
+    finally:
+        server.terminate()
+        server.wait()
+        shutil.rmtree(folder)
 
 
 def check(folder, settings, questions):
