@@ -7,10 +7,13 @@ use super::fields::{capital, summary};
 use super::frame::{self, Page, Script, Viewer, when};
 use super::session::Session;
 use super::submission_decisions;
+use super::submission_state::{badge, standing};
 use super::submit_page::warnings;
 use crate::domain::column::{Column, Unit};
-use crate::domain::submission::{Group, PausedFor, SubmissionState, Visibility};
+use crate::domain::fault::Warning;
+use crate::domain::submission::{Group, SubmissionState};
 use crate::evaluation::standing::{JudgeHead, ScoreCells};
+use crate::evaluation::waiting::QueuePlace;
 use crate::scoring::decimals::to_decimals;
 use crate::store::submissions::Submission;
 
@@ -21,6 +24,10 @@ pub(super) struct Seen {
     pub(super) scores: ScoreCells,
     /// Answers that maintainers decided by hand.
     pub(super) decided_by_hand: usize,
+    /// What was odd about the file, and whether its scores are withheld.
+    pub(super) warnings: Vec<Warning>,
+    /// Its place in the queue; none once it has ended.
+    pub(super) queue: Option<QueuePlace>,
 }
 
 /// What is said above a submission.
@@ -60,95 +67,13 @@ pub(super) fn page(session: &Session, seen: &Seen, word: Option<Word<'_>>) -> Ma
             }
             None => {}
         }
-        (standing(submission))
+        (standing(seen))
         @if !seen.scores.is_empty() { (scores(seen)) }
         (answers(seen))
         (about(submission))
         (submission_decisions::folds(session, submission))
     };
     frame::document(&page, &content)
-}
-
-/// Where a submission stands, in a sentence.
-pub(super) fn sentence(submission: &Submission) -> String {
-    let progress = submission.progress;
-    match (submission.state, submission.paused_for) {
-        (SubmissionState::Queued, _) => "Waiting for its turn.".into(),
-        (SubmissionState::Grading, _) => "The multiple-choice answers are being graded.".into(),
-        (SubmissionState::Judging, None) => {
-            format!("Judging: {} of {} open-ended answers.", progress.judged, progress.to_judge)
-        }
-        (SubmissionState::Judging, Some(PausedFor::Budget)) => format!(
-            "Judging rests at {} of {} open-ended answers till tomorrow, since today's budget is used up. It goes on by itself.",
-            progress.judged, progress.to_judge
-        ),
-        (SubmissionState::Judging, Some(PausedFor::JudgeUnavailable)) => format!(
-            "Judging rests at {} of {} open-ended answers, since the judge does not answer. It goes on by itself.",
-            progress.judged, progress.to_judge
-        ),
-        (SubmissionState::Scored, _) => "Every answer has its score.".into(),
-        (SubmissionState::Incomplete, _) => format!(
-            "{} open-ended answers could not be judged. They count as unknown, not as 0; a maintainer can have them tried again.",
-            progress.failed
-        ),
-        (SubmissionState::Cancelled, _) => "It is not graded any further.".into(),
-        (SubmissionState::Failed, _) => {
-            "The server failed at it. That is not the file's fault; a maintainer can have it tried again."
-                .into()
-        }
-    }
-}
-
-/// How many open-ended answers are scored, of how many; none while that is not known.
-pub(super) fn done(submission: &Submission) -> Option<(i32, i32)> {
-    let progress = submission.progress;
-    (submission.state == SubmissionState::Judging && progress.to_judge > 0)
-        .then_some((progress.judged, progress.to_judge))
-}
-
-fn standing(submission: &Submission) -> Markup {
-    let follows = !submission.state.is_final();
-    let address = format!("/submissions/{}/progress", submission.id);
-    html! {
-        section.state aria-labelledby="state" data-progress=[follows.then_some(address)]
-            data-progress-of=(submission.state) {
-            h2 #state { "State" }
-            p { (badge(submission)) " " span data-sentence role="status" { (sentence(submission)) } }
-            @if follows {
-                @let (value, max) = done(submission).unzip();
-                progress value=[value.or(Some(0))] max=[max.or(Some(1))] aria-label="Open-ended answers judged" {}
-                noscript { p { a href={ "/submissions/" (submission.id) } { "Look again" } } }
-                p.wrong data-lost role="status" {}
-            }
-            @if let Some(reason) = &submission.withdrawn_reason {
-                p { "Withdrawn for good. Readers are told: " q { (reason) } }
-            } @else if submission.state == SubmissionState::Scored {
-                p {
-                    (seen_by(submission.metadata.visibility))
-                    @if let Some(until) = &submission.metadata.anonymous_until { " The name is shown from " (until) " (UTC)." }
-                }
-            }
-        }
-    }
-}
-
-fn badge(submission: &Submission) -> Markup {
-    let (word, kind) = match submission.state {
-        _ if submission.withdrawn_reason.is_some() => ("withdrawn", "ended"),
-        SubmissionState::Scored => ("scored", "fine"),
-        SubmissionState::Incomplete | SubmissionState::Failed => (submission.state.as_str(), "bad"),
-        SubmissionState::Cancelled => ("cancelled", "ended"),
-        state => (state.as_str(), "going"),
-    };
-    html! { span.badge.(kind) { (word) } }
-}
-
-fn seen_by(visibility: Visibility) -> &'static str {
-    match visibility {
-        Visibility::Private => "Only your team sees it.",
-        Visibility::Anonymous => "It is on the leaderboard without your team's name.",
-        Visibility::Public => "It is on the leaderboard under your team's name.",
-    }
 }
 
 fn scores(seen: &Seen) -> Markup {
@@ -216,7 +141,7 @@ fn answers(seen: &Seen) -> Markup {
                 @if let Some(judge) = &seen.judge { dt { "Judge" } dd { (judge.model) " " code { (judge.configuration) } } }
                 @if seen.decided_by_hand > 0 { dt { "Decided by hand" } dd { (seen.decided_by_hand) } }
             }
-            (warnings(&submission.warnings))
+            (warnings(&seen.warnings))
         }
     }
 }

@@ -11,10 +11,13 @@ use super::refusal::{Refusal, Shown, html, see_other};
 use super::session::{Posted, Session};
 use super::sign_in::Nothing;
 use super::submission_page::{self, Seen, Word};
+use super::submission_state;
 use crate::domain::key::Scope;
 use crate::domain::submission::Visibility;
 use crate::evaluation::lifecycle::{self, LifecycleError, SubmissionChange};
+use crate::evaluation::series::withheld_warning;
 use crate::evaluation::standing::{JudgeHead, ScoreCells, score_cells};
+use crate::evaluation::waiting::queue_place;
 use crate::store::configurations::load_configuration;
 use crate::store::decisions::load_decisions;
 use crate::store::scores::load_scores;
@@ -76,9 +79,11 @@ pub(super) async fn show(
 /// How far a submission has come, for the page's script.
 pub(super) async fn find_progress(pages: web::Data<Pages>, session: Session, id: web::Path<String>) -> Shown {
     let submission = own(&pages, &session, &id).await?;
-    let done = submission_page::done(&submission);
+    let queue = queue_place(&pages.evaluation, &submission).await?;
+    let done = submission_state::done(&submission);
     let answer = json!({
-        "sentence": submission_page::sentence(&submission),
+        "sentence": submission_state::sentence(&submission),
+        "queue": queue.as_ref().map(submission_state::queue_sentence),
         "state": submission.state,
         "done": done.map(|(done, _)| done),
         "of": done.map(|(_, of)| of),
@@ -186,17 +191,22 @@ async fn page(
     status: StatusCode,
     word: Option<Word<'_>>,
 ) -> Shown {
+    let queue = queue_place(&pages.evaluation, &submission).await?;
     let seen: Result<Seen, StoreError> =
         pages.evaluation.store.read(move |connection| seen(connection, submission)).await;
-    Ok(html(status, submission_page::page(session, &seen?, word)))
+    let seen = Seen { queue, ..seen? };
+    Ok(html(status, submission_page::page(session, &seen, word)))
 }
 
-fn seen(connection: &mut DbConnection, submission: Submission) -> Result<Seen, StoreError> {
-    let Some(configuration_id) = submission.configuration_id.clone() else {
-        return Ok(Seen { submission, judge: None, scores: ScoreCells::new(), decided_by_hand: 0 });
-    };
-    let judge = JudgeHead::from(load_configuration(connection, &configuration_id)?);
-    let scores = score_cells(&load_scores(connection, &submission.id, &configuration_id)?);
-    let decided_by_hand = load_decisions(connection, &submission.id, &configuration_id)?.len();
-    Ok(Seen { submission, judge: Some(judge), scores, decided_by_hand })
+/// A submission as its page shows it, apart from its place in the queue.
+pub(super) fn seen(connection: &mut DbConnection, submission: Submission) -> Result<Seen, StoreError> {
+    let mut warnings = submission.warnings.clone();
+    warnings.extend(withheld_warning(connection, &submission.id)?);
+    let (mut judge, mut scores, mut decided_by_hand) = (None, ScoreCells::new(), 0);
+    if let Some(configuration_id) = &submission.configuration_id {
+        judge = Some(JudgeHead::from(load_configuration(connection, configuration_id)?));
+        scores = score_cells(&load_scores(connection, &submission.id, configuration_id)?);
+        decided_by_hand = load_decisions(connection, &submission.id, configuration_id)?.len();
+    }
+    Ok(Seen { submission, judge, scores, decided_by_hand, warnings, queue: None })
 }

@@ -20,7 +20,13 @@ use crate::evaluation::quota::{Quota, quota};
 use crate::predictions::Refusal as FileRefusal;
 use crate::store::StoreError;
 
-pub(super) async fn show(pages: web::Data<Pages>, session: Session) -> Shown {
+pub(super) async fn show(pages: web::Data<Pages>, session: Result<Session, Refusal>) -> Shown {
+    let session = match session {
+        Ok(session) => session,
+        // The way over the API is for everybody to read.
+        Err(Refusal::SignIn { .. }) => return Ok(html(StatusCode::OK, submit_page::guest_page())),
+        Err(refusal) => return Err(refusal),
+    };
     page(&pages, &session, StatusCode::OK, &Typed::blank(), &Verdict::None).await
 }
 

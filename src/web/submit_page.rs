@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::fields::{Field, capital, choice, fault_of, incomplete, labelled, line, lines, summary};
 use super::frame::{self, Page, Script, Viewer};
 use super::session::Session;
+use super::snippets;
 use super::submit_form::Typed;
 use crate::domain::fault::{Fault, Warning};
 use crate::domain::submission::MetadataFault;
@@ -64,6 +65,21 @@ pub(super) fn page(
                 p.hint { "A check reads the whole file, stores nothing and uses no quota." }
             }
         }
+        (snippets::section())
+    };
+    frame::document(&page, &content)
+}
+
+/// The page of a browser that is not signed in: how to submit, and where to sign in for the form.
+pub(super) fn guest_page() -> Markup {
+    let page = Page { title: "Submit", address: "/submit", viewer: Viewer::Guest, script: None };
+    let content = html! {
+        h1 { "Submit predictions" }
+        p {
+            a href="/sign-in?next=/submit" { "Sign in with your team's API key" }
+            " to check and submit a file in this browser. A team that has no key yet can " a href="/sign-up" { "sign up" } "."
+        }
+        (snippets::section())
     };
     frame::document(&page, &content)
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use secchi::domain::question::Split;
 
 use crate::operations::{answers, val_answers, val_metadata};
+use crate::pages::Browser;
 use crate::support::{Options, Secchi, TestTeam, metadata, problem, sample_bytes};
 
 const SERIES: &str = "/api/v1/admin/series";
@@ -94,6 +95,10 @@ async fn from_the_fourth_near_duplicate_on_scores_are_told_only_where_they_are_m
     let fourth = scored(&secchi, &team, "Reef-9B", variant(&[40, 41], 0)).await;
     assert!(!is_told(&fourth));
     let id = string(&fourth["id"]);
+    let page = Browser::signed_in(&secchi, &team).await.get(&format!("/submissions/{id}")).await.text;
+    let said = string(&fourth["warnings"].as_array().unwrap().last().unwrap()["detail"]);
+    assert!(page.contains("Scores withheld.") && page.contains(&said.replace('"', "&quot;")), "{page}");
+    assert!(!page.contains("It is on the leaderboard"), "{page}");
     assert!(!board(&secchi).await.contains(&id));
     let seen = flagged(&secchi, &maintainer).await;
     let expected = json!({

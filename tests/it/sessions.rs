@@ -31,12 +31,12 @@ async fn a_browser_is_sent_to_sign_in_and_on_to_where_it_wanted_within_this_serv
     let secchi = Secchi::start().await;
     let team = secchi.team("ocean-lab").await;
     let browser = Browser::new(&secchi);
-    let sent = browser.get("/submit").await;
-    assert_eq!((sent.status, sent.location.as_str()), (303, "/sign-in?next=/submit"));
+    let sent = browser.get("/quota").await;
+    assert_eq!((sent.status, sent.location.as_str()), (303, "/sign-in?next=/quota"));
     let form = browser.get(&sent.location).await.text;
     let key = ("api_key", team.key.as_str());
     let next = field(&form, "next");
-    assert_eq!(browser.post("/sign-in", &[key, ("next", &next)]).await.location, "/submit");
+    assert_eq!(browser.post("/sign-in", &[key, ("next", &next)]).await.location, "/quota");
     for foreign in ["https://evil.example/", "//evil.example", "/\\evil.example"] {
         assert_eq!(browser.post("/sign-in", &[key, ("next", foreign)]).await.location, "/submissions");
     }

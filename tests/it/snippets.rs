@@ -7,6 +7,7 @@ use serde_json::json;
 
 use secchi::domain::question::Split;
 
+use crate::pages::Browser;
 use crate::program::{Ended, run};
 use crate::support::{Options, Secchi, TestTeam, sample_bytes};
 
@@ -34,6 +35,29 @@ fn the_readme_shows_the_snippets_as_they_are() {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     for (language, snippet) in [("sh", SHELL), ("python", PYTHON)] {
         assert!(readme.contains(&format!("```{language}\n{snippet}```\n")), "{language}");
+    }
+}
+
+/// The text that a browser shows for these characters.
+fn unescaped(html: &str) -> String {
+    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
+    entities.iter().fold(html.to_owned(), |text, (entity, plain)| text.replace(entity, plain))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_to_submit_shows_the_snippets_as_they_are_signed_in_or_not() {
+    let secchi = Secchi::start().await;
+    let team = secchi.team("ocean-lab").await;
+    for browser in [Browser::new(&secchi), Browser::signed_in(&secchi, &team).await] {
+        let shown = browser.get("/submit").await;
+        assert_eq!(shown.status, 200);
+        for snippet in [SHELL, PYTHON] {
+            assert!(
+                unescaped(&shown.text).contains(&format!("<code>{snippet}</code></pre>")),
+                "{}",
+                shown.text
+            );
+        }
     }
 }
 

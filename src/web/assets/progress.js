@@ -26,6 +26,7 @@ async function look(wait) {
     }
     put("[data-lost]", "");
     put("[data-sentence]", now.sentence);
+    put("[data-queue]", now.queue ?? "");
     const bar = section.querySelector("progress");
     bar.max = now.of ?? 1;
     bar.value = now.done ?? 0;

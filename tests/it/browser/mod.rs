@@ -64,7 +64,7 @@ fn bad_file(secchi: &Secchi) -> PathBuf {
 }
 
 async fn sign_in(window: &Window, secchi: &Secchi, team: &TestTeam, path: &str) {
-    window.page.goto(format!("{}{path}", secchi.base)).await.unwrap();
+    window.page.goto(format!("{}/sign-in?next={path}", secchi.base)).await.unwrap();
     window.write("#api_key", &team.key).await;
     window.click("main button").await;
     window.until("signed in", |_, now| now == path, async || {}).await;
