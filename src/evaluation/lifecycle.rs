@@ -44,16 +44,22 @@ pub enum LifecycleError {
     Store(#[from] StoreError),
 }
 
-/// What a team may change about its submission; a field that is left out stays.
+/// What a team may change about its submission; a field that is left out stays, and null empties one.
 #[derive(Debug, Clone, Default, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubmissionChange {
     /// Anything that a reader should know about the run.
-    pub description: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    pub description: Option<Option<String>>,
     /// An http or https address of a paper.
-    pub paper_url: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    pub paper_url: Option<Option<String>>,
     /// An http or https address of code.
-    pub code_url: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    pub code_url: Option<Option<String>>,
     /// Who may see the scored submission.
     pub visibility: Option<Visibility>,
     /// The UTC day, as 2027-03-01, from which an anonymous entry shows the team's name; null for never.
@@ -99,8 +105,9 @@ pub async fn update_submission(
     id: &str,
     change: SubmissionChange,
 ) -> Result<Submission, LifecycleError> {
-    let faults =
-        link_faults(change.description.as_deref(), change.paper_url.as_deref(), change.code_url.as_deref());
+    let links = [&change.description, &change.paper_url, &change.code_url];
+    let [description, paper_url, code_url] = links.map(|link| link.as_ref().and_then(Option::as_deref));
+    let faults = link_faults(description, paper_url, code_url);
     if !faults.is_empty() {
         return Err(LifecycleError::Faults(faults));
     }
@@ -113,9 +120,9 @@ pub async fn update_submission(
                 return Err(LifecycleError::Withdrawn);
             }
             let metadata = &mut submission.metadata;
-            metadata.description = change.description.or(metadata.description.take());
-            metadata.paper_url = change.paper_url.or(metadata.paper_url.take());
-            metadata.code_url = change.code_url.or(metadata.code_url.take());
+            metadata.description = change.description.unwrap_or_else(|| metadata.description.take());
+            metadata.paper_url = change.paper_url.unwrap_or_else(|| metadata.paper_url.take());
+            metadata.code_url = change.code_url.unwrap_or_else(|| metadata.code_url.take());
             change_anonymity(metadata, change.visibility, change.anonymous_until, now_ms)?;
             if submission.state == SubmissionState::Scored && metadata.visibility == Visibility::Private {
                 // Whoever rejudges it stops: nobody is to see what comes of it.

@@ -4,6 +4,8 @@
 #[cfg(feature = "server")]
 pub mod anonymity;
 #[cfg(feature = "server")]
+pub mod answers;
+#[cfg(feature = "server")]
 mod batch;
 #[cfg(feature = "server")]
 pub mod board_query;

@@ -14,11 +14,9 @@ use super::page::{Page, PageQuery};
 use crate::domain::choice::Reason;
 use crate::domain::outcome::{FailureReason, Outcome};
 use crate::domain::question::{QuestionType, Rubric};
-use crate::domain::submission::Feedback;
+use crate::evaluation::answers::{AnswerOutcome, AnswersError, answers};
 use crate::evaluation::lifecycle::own_submission;
 use crate::scoring::rubric::value;
-use crate::store::StoreError;
-use crate::store::scores::find_outcomes;
 
 /// What became of one answer.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -81,33 +79,38 @@ pub async fn list_answers(
     id: web::Path<Uuid>,
     page: web::Query<PageQuery>,
 ) -> Answer<web::Json<Page<AnswerView>>> {
-    let evaluation = &state.evaluation;
-    let submission = own_submission(evaluation, &principal.team.id, &id.to_string()).await?;
-    let release = evaluation.catalogue.release(&evaluation.store, &submission.release_id).await?;
-    if release.release.feedback != Feedback::PerQuestion {
-        let detail = format!("`{}` gives no feedback on single answers", release.release.split);
-        return Err(Problem::new(StatusCode::FORBIDDEN, "feedback_withheld", detail));
-    }
     let (first, limit) = (page.position()?, page.limit()?);
-    let not_graded = || Problem::new(StatusCode::CONFLICT, "wrong_state", "the submission is not graded yet");
-    let configuration_id = submission.configuration_id.ok_or_else(not_graded)?;
-    let outcomes: Result<Option<Vec<Outcome>>, StoreError> = evaluation
-        .store
-        .read(move |connection| find_outcomes(connection, &submission.id, &configuration_id))
-        .await;
-    let outcomes = outcomes?.ok_or_else(not_graded)?;
-    let answers = release.key.question_ids.iter().zip(&release.key.facts).zip(outcomes).enumerate();
-    let part: Vec<(usize, AnswerView)> = answers
-        .skip(usize::try_from(first).unwrap_or_default())
-        .take(usize::try_from(limit).unwrap_or_default() + 1)
-        .map(|(place, ((question_id, facts), outcome))| {
-            let result = result_view(outcome, facts.question_type.rubric());
-            (place, AnswerView { question_id: question_id.clone(), r#type: facts.question_type, result })
-        })
-        .collect();
-    let page = Page::cut(part, limit, |(place, _)| (place + 1).to_string());
-    let items = page.items.into_iter().map(|(_, answer)| answer).collect();
-    Ok(web::Json(Page { items, next_cursor: page.next_cursor }))
+    let submission = own_submission(&state.evaluation, &principal.team.id, &id.to_string()).await?;
+    let count = |number: i64| usize::try_from(number).unwrap_or_default();
+    let (part, has_more) = answers(&state.evaluation, &submission, count(first.into()), count(limit)).await?;
+    let items = part.into_iter().map(AnswerView::from).collect();
+    let next_cursor = has_more.then(|| (i64::from(first) + limit).to_string());
+    Ok(web::Json(Page { items, next_cursor }))
+}
+
+impl From<AnswersError> for Problem {
+    fn from(error: AnswersError) -> Problem {
+        match error {
+            AnswersError::Withheld(_) => {
+                Problem::new(StatusCode::FORBIDDEN, "feedback_withheld", error.to_string())
+            }
+            AnswersError::NotGraded(_) => {
+                Problem::new(StatusCode::CONFLICT, "wrong_state", error.to_string())
+            }
+            AnswersError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<AnswerOutcome> for AnswerView {
+    fn from(answer: AnswerOutcome) -> AnswerView {
+        let AnswerOutcome { question_id, question_type, outcome } = answer;
+        AnswerView {
+            question_id,
+            r#type: question_type,
+            result: result_view(outcome, question_type.rubric()),
+        }
+    }
 }
 
 fn result_view(outcome: Outcome, rubric: Option<Rubric>) -> ResultView {

@@ -17,7 +17,8 @@ use crate::store::StoreError;
 pub struct ReviewersLink {
     /// The secret part of the address.
     token: String,
-    /// The address: whoever has it sees the entry, without the team's name, even while it is private.
+    /// The address of its page: whoever has it sees the entry, without the team's name, even while it is private. The same
+    /// as JSON stands at `/api/v1/review/{token}`.
     url: String,
 }
 
@@ -42,7 +43,7 @@ pub async fn create_reviewers_link(
     id: web::Path<Uuid>,
 ) -> Answer<HttpResponse> {
     let token = make_link(&state.evaluation, &principal.team.id, &id.to_string()).await?;
-    let url = state.link(&format!("/api/v1/review/{token}"));
+    let url = state.link(&format!("/review/{token}"));
     let answer = ReviewersLink { token, url };
     Ok(HttpResponse::Created().insert_header((header::CACHE_CONTROL, "no-store")).json(answer))
 }

@@ -32,3 +32,9 @@ pub fn find_linked(connection: &mut DbConnection, token_sha256: &str) -> Result<
     let linked = reviewer_links::table.filter(reviewer_links::token_sha256.eq(token_sha256));
     Ok(linked.select(reviewer_links::submission_id).first(connection).optional()?)
 }
+
+/// When a submission's link was made, in milliseconds since 1970; none where it has none.
+pub fn find_link(connection: &mut DbConnection, submission_id: &str) -> Result<Option<i64>> {
+    let link = reviewer_links::table.find(submission_id);
+    Ok(link.select(reviewer_links::created_at_ms).first(connection).optional()?)
+}

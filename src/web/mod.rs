@@ -1,6 +1,7 @@
 //! The pages: HTML made on the server, useful without scripts. Knows nothing of the API.
 
 mod admin_signups;
+mod answers;
 mod assets;
 mod board;
 mod fields;
@@ -9,13 +10,16 @@ mod keys;
 mod keys_page;
 mod quota;
 mod refusal;
+mod review;
 mod session;
 mod sign_in;
 mod sign_up;
 mod sign_up_page;
 mod snippets;
 mod submission_decisions;
+mod submission_list;
 mod submission_page;
+mod submission_report;
 mod submission_state;
 mod submissions;
 mod submit;
@@ -94,6 +98,12 @@ impl Pages {
         origin(request.peer_addr().map(|address| address.ip()), forwarded_for, &self.trusted_proxies)
     }
 
+    /// Scheme and host by which a browser found this server, for links that are handed on.
+    fn origin(&self, request: &HttpRequest) -> String {
+        let found = request.connection_info();
+        self.public_origin.clone().unwrap_or_else(|| format!("{}://{}", found.scheme(), found.host()))
+    }
+
     /// Whether browsers reach this server by TLS alone.
     fn is_secure(&self) -> bool {
         self.public_origin.as_ref().is_some_and(|origin| origin.starts_with("https://"))
@@ -113,6 +123,10 @@ pub fn routes(config: &mut web::ServiceConfig) {
     page("/submissions", vec![web::get().to(submissions::list)]);
     page("/submissions/{id}", vec![web::get().to(submissions::show)]);
     page("/submissions/{id}/progress", vec![web::get().to(submissions::find_progress)]);
+    page("/submissions/{id}/answers", vec![web::get().to(answers::show)]);
+    page("/submissions/{id}/details", vec![web::post().to(submissions::update_details)]);
+    page("/submissions/{id}/reviewers-link", vec![web::post().to(submissions::create_link)]);
+    page("/submissions/{id}/reviewers-link/end", vec![web::post().to(submissions::end_link)]);
     page("/submissions/{id}/visibility", vec![web::post().to(submissions::update_visibility)]);
     page("/submissions/{id}/withdraw", vec![web::post().to(submissions::withdraw)]);
     page("/submissions/{id}/cancel", vec![web::post().to(submissions::cancel)]);
@@ -120,6 +134,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
     page("/keys", vec![web::get().to(keys::show), web::post().to(keys::create)]);
     page("/keys/{id}/rotate", vec![web::post().to(keys::rotate)]);
     page("/keys/{id}/revoke", vec![web::post().to(keys::revoke)]);
+    page("/review/{token}", vec![web::get().to(review::show)]);
     page("/sign-up", vec![web::get().to(sign_up::show), web::post().to(sign_up::create)]);
     page("/sign-up/{claim}", vec![web::get().to(sign_up::follow)]);
     page("/sign-up/{claim}/key", vec![web::post().to(sign_up::tell_key)]);

@@ -1,17 +1,19 @@
-//! One submission as a page, and the list of a team's. Decides nothing.
+//! One submission as a page. Decides nothing.
 
 use maud::{Markup, html};
 
 use super::board::{interval, places};
-use super::fields::{capital, summary};
+use super::fields::{capital, incomplete, summary};
 use super::frame::{self, Page, Script, Viewer, when};
 use super::session::Session;
-use super::submission_decisions;
-use super::submission_state::{badge, standing};
+use super::submission_decisions::{self, Details};
+use super::submission_report;
+use super::submission_state::standing;
 use super::submit_page::warnings;
 use crate::domain::column::{Column, Unit};
 use crate::domain::fault::Warning;
-use crate::domain::submission::{Group, SubmissionState};
+use crate::domain::submission::{Group, Metadata, MetadataFault, SubmissionState};
+use crate::evaluation::report::Report;
 use crate::evaluation::standing::{JudgeHead, ScoreCells};
 use crate::evaluation::waiting::QueuePlace;
 use crate::scoring::decimals::to_decimals;
@@ -26,8 +28,16 @@ pub(super) struct Seen {
     pub(super) decided_by_hand: usize,
     /// What was odd about the file, and whether its scores are withheld.
     pub(super) warnings: Vec<Warning>,
+}
+
+/// What the page of one submission shows beyond what a list does.
+pub(super) struct Beside {
     /// Its place in the queue; none once it has ended.
     pub(super) queue: Option<QueuePlace>,
+    /// What there is to say of it once it has ended; none where it was not graded.
+    pub(super) report: Option<Report>,
+    /// When its link for reviewers was made, if it has one.
+    pub(super) link_made_at_ms: Option<i64>,
 }
 
 /// What is said above a submission.
@@ -35,15 +45,19 @@ pub(super) struct Seen {
 pub(super) enum Word<'a> {
     /// Something could not be done.
     Refused(&'a str),
+    /// Fields of a change are faulty; they are shown as they were typed.
+    Faulty(&'a [MetadataFault], &'a Details),
     /// The same file was sent before.
     Repeated,
+    /// A link for reviewers, which is told this once.
+    Link(&'a str),
 }
 
-pub(super) fn page(session: &Session, seen: &Seen, word: Option<Word<'_>>) -> Markup {
+pub(super) fn page(session: &Session, seen: &Seen, beside: &Beside, word: Option<Word<'_>>) -> Markup {
     let submission = &seen.submission;
     let metadata = &submission.metadata;
     let title = match word {
-        Some(Word::Refused(_)) => format!("Error: {}", metadata.model_name),
+        Some(Word::Refused(_) | Word::Faulty(..)) => format!("Error: {}", metadata.model_name),
         _ => metadata.model_name.clone(),
     };
     let follows = !submission.state.is_final();
@@ -60,23 +74,38 @@ pub(super) fn page(session: &Session, seen: &Seen, word: Option<Word<'_>>) -> Ma
             "Split " strong { (metadata.split) } " · release " strong { (submission.release) }
             " · submitted " (when(submission.created_at_ms))
         }
-        @match word {
-            Some(Word::Refused(error)) => (summary("That could not be done", html! { p { (capital(error)) "." } })),
-            Some(Word::Repeated) => {
-                p.notice role="status" { "You sent this file before. This is its submission; no quota was used for it again." }
-            }
-            None => {}
-        }
-        (standing(seen))
+        @if let Some(word) = word { (said(word)) }
+        (standing(seen, beside.queue.as_ref()))
         @if !seen.scores.is_empty() { (scores(seen)) }
-        (answers(seen))
+        @if let Some(report) = &beside.report { (submission_report::neighbours(seen, report)) }
+        (answers(seen, beside.report.as_ref()))
         (about(submission))
-        (submission_decisions::folds(session, submission))
+        (submission_decisions::folds(session, submission, beside.link_made_at_ms, word))
     };
     frame::document(&page, &content)
 }
 
-fn scores(seen: &Seen) -> Markup {
+fn said(word: Word<'_>) -> Markup {
+    match word {
+        Word::Refused(error) => summary("That could not be done", html! { p { (capital(error)) "." } }),
+        Word::Faulty(faults, _) => incomplete(faults, submission_decisions::label, ""),
+        Word::Repeated => html! {
+            p.notice role="status" { "You sent this file before. This is its submission; no quota was used for it again." }
+        },
+        Word::Link(address) => html! {
+            section.good #summary role="status" aria-labelledby="summary-title" {
+                h2 #summary-title { "The link for reviewers" }
+                p { code.key { (address) } }
+                p {
+                    "It is shown only now. Whoever has it sees the entry without your team's name, description and links, \
+                     even while it is private, until you end it."
+                }
+            }
+        },
+    }
+}
+
+pub(super) fn scores(seen: &Seen) -> Markup {
     let stands = Column::ALL.iter().filter_map(|column| Some((column, seen.scores.get(column)?)));
     let waits = seen.submission.state != SubmissionState::Scored && seen.scores.len() < Column::ALL.len();
     html! {
@@ -121,7 +150,7 @@ fn unit(unit: Unit) -> &'static str {
     }
 }
 
-fn answers(seen: &Seen) -> Markup {
+fn answers(seen: &Seen, report: Option<&Report>) -> Markup {
     let submission = &seen.submission;
     let progress = submission.progress;
     html! {
@@ -142,81 +171,39 @@ fn answers(seen: &Seen) -> Markup {
                 @if seen.decided_by_hand > 0 { dt { "Decided by hand" } dd { (seen.decided_by_hand) } }
             }
             (warnings(&seen.warnings))
+            @if let Some(report) = report { (submission_report::answers(&submission.id, report)) }
         }
     }
 }
 
-fn about(submission: &Submission) -> Markup {
-    let metadata = &submission.metadata;
+/// What is said of a model, which tells nothing of its team.
+pub(super) fn model(metadata: &Metadata) -> Markup {
     let group = match Group::of(metadata.access, metadata.parameters_b) {
         Group::Closed => "closed model",
         Group::OpenSmall => "open model below 10 B parameters",
         Group::OpenLarge => "open model of 10 B parameters and more",
     };
+    html! {
+        dt { "Group" } dd { (group) }
+        @if let Some(billions) = metadata.parameters_b { dt { "Parameters" } dd { (billions) " B" } }
+        @if let Some(backbone) = &metadata.backbone { dt { "Backbone" } dd { (backbone) } }
+    }
+}
+
+fn about(submission: &Submission) -> Markup {
+    let metadata = &submission.metadata;
     let link = |address: &str| html! { a href=(address) rel="nofollow noopener" { (address) } };
     html! {
         section aria-labelledby="about" {
             h2 #about { "About the run" }
             dl {
-                dt { "Group" } dd { (group) }
-                @if let Some(billions) = metadata.parameters_b { dt { "Parameters" } dd { (billions) " B" } }
-                @if let Some(backbone) = &metadata.backbone { dt { "Backbone" } dd { (backbone) } }
+                (model(metadata))
                 @if let Some(text) = &metadata.description { dt { "Description" } dd.text { (text) } }
                 @if let Some(address) = &metadata.paper_url { dt { "Paper" } dd { (link(address)) } }
                 @if let Some(address) = &metadata.code_url { dt { "Code" } dd { (link(address)) } }
                 dt { "Id" } dd { code { (submission.id) } }
                 @if let Some(finished_at_ms) = submission.finished_at_ms { dt { "Ended" } dd { (when(finished_at_ms)) } }
             }
-        }
-    }
-}
-
-pub(super) fn list(session: &Session, items: &[Seen], more: bool) -> Markup {
-    let page =
-        Page { title: "Submissions", address: "/submissions", viewer: Viewer::Team(session), script: None };
-    let content = html! {
-        h1 { "Submissions" }
-        @if items.is_empty() {
-            p.empty { "Your team has submitted nothing yet. " a href="/submit" { "Submit a file" } }
-        } @else {
-            div.scroll tabindex="0" role="region" aria-label="Submissions" {
-                table {
-                    thead { tr {
-                        th.model scope="col" { "Model" }
-                        th scope="col" { "State" }
-                        th scope="col" { "Split" }
-                        th.number scope="col" { "MCQ" }
-                        th.number scope="col" { "OEMU" }
-                    } }
-                    tbody { @for item in items { (list_row(item)) } }
-                }
-            }
-            @if let Some(last) = items.last().filter(|_| more) {
-                p { a href={ "/submissions?before=" (last.submission.id) } { "Older ones" } }
-            }
-        }
-    };
-    frame::document(&page, &content)
-}
-
-fn list_row(item: &Seen) -> Markup {
-    let submission = &item.submission;
-    let metadata = &submission.metadata;
-    let score = |column| {
-        let cell = item.scores.get(&column);
-        html! { td.number { @match cell { Some(cell) => (to_decimals(cell.value, places(cell.unit))), None => "–" } } }
-    };
-    html! {
-        tr {
-            th.model scope="row" {
-                a href={ "/submissions/" (submission.id) } { (metadata.model_name) }
-                br;
-                small.wrap { (when(submission.created_at_ms)) }
-            }
-            td { (badge(submission)) br; small { (metadata.visibility) } }
-            td { (metadata.split) }
-            (score(Column::Mcq))
-            (score(Column::Oemu))
         }
     }
 }

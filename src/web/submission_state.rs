@@ -51,7 +51,7 @@ fn withheld(seen: &Seen) -> Option<&Warning> {
     seen.warnings.iter().find(|warning| warning.code == WarningCode::ScoresWithheld)
 }
 
-pub(super) fn standing(seen: &Seen) -> Markup {
+pub(super) fn standing(seen: &Seen, queue: Option<&QueuePlace>) -> Markup {
     let submission = &seen.submission;
     let follows = !submission.state.is_final();
     let address = format!("/submissions/{}/progress", submission.id);
@@ -63,7 +63,7 @@ pub(super) fn standing(seen: &Seen) -> Markup {
             @if follows {
                 @let (value, max) = done(submission).unzip();
                 progress value=[value.or(Some(0))] max=[max.or(Some(1))] aria-label="Open-ended answers judged" {}
-                p.facts data-queue { @if let Some(place) = &seen.queue { (queue_sentence(place)) } }
+                p.facts data-queue { @if let Some(place) = queue { (queue_sentence(place)) } }
                 noscript { p { a href={ "/submissions/" (submission.id) } { "Look again" } } }
                 p.wrong data-lost role="status" {}
             }

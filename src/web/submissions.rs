@@ -1,7 +1,7 @@
 //! A team's submissions as pages: the list, one of them, its progress, and what its team decides about it.
 
 use actix_web::http::StatusCode;
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
@@ -10,16 +10,22 @@ use super::Pages;
 use super::refusal::{Refusal, Shown, html, see_other};
 use super::session::{Posted, Session};
 use super::sign_in::Nothing;
-use super::submission_page::{self, Seen, Word};
+use super::submission_decisions::Details;
+use super::submission_list;
+use super::submission_page::{self, Beside, Seen, Word};
 use super::submission_state;
 use crate::domain::key::Scope;
 use crate::domain::submission::Visibility;
+use crate::evaluation::Evaluation;
+use crate::evaluation::anonymity::{create_reviewers_link, end_reviewers_link};
 use crate::evaluation::lifecycle::{self, LifecycleError, SubmissionChange};
+use crate::evaluation::report::{Report, ReportError, report};
 use crate::evaluation::series::withheld_warning;
 use crate::evaluation::standing::{JudgeHead, ScoreCells, score_cells};
 use crate::evaluation::waiting::queue_place;
 use crate::store::configurations::load_configuration;
 use crate::store::decisions::load_decisions;
+use crate::store::reviewers::find_link;
 use crate::store::scores::load_scores;
 use crate::store::submissions::{Submission, load_submissions};
 use crate::store::{DbConnection, StoreError};
@@ -55,7 +61,7 @@ pub(super) async fn list(pages: web::Data<Pages>, session: Session, before: web:
     let mut items = found?;
     let more = items.len() > LISTED as usize;
     items.truncate(LISTED as usize);
-    Ok(html(StatusCode::OK, submission_page::list(&session, &items, more)))
+    Ok(html(StatusCode::OK, submission_list::page(&session, &items, more)))
 }
 
 /// How a browser came to a submission.
@@ -117,6 +123,48 @@ pub(super) async fn update_visibility(
     decided(&pages, &session, before, changed).await
 }
 
+pub(super) async fn update_details(
+    pages: web::Data<Pages>,
+    Posted { session, form }: Posted<Details>,
+    id: web::Path<String>,
+) -> Shown {
+    let before = own_to_change(&pages, &session, &id).await?;
+    let team_id = &session.principal.team.id;
+    match lifecycle::update_submission(&pages.evaluation, team_id, &before.id, form.change()).await {
+        Err(LifecycleError::Faults(faults)) => {
+            let word = Word::Faulty(&faults, &form);
+            page(&pages, &session, before, StatusCode::UNPROCESSABLE_ENTITY, Some(word)).await
+        }
+        changed => decided(&pages, &session, before, changed).await,
+    }
+}
+
+pub(super) async fn create_link(
+    request: HttpRequest,
+    pages: web::Data<Pages>,
+    Posted { session, .. }: Posted<Nothing>,
+    id: web::Path<String>,
+) -> Shown {
+    let before = own_to_change(&pages, &session, &id).await?;
+    match create_reviewers_link(&pages.evaluation, &session.principal.team.id, &before.id).await {
+        Ok(token) => {
+            let address = format!("{}/review/{token}", pages.origin(&request));
+            page(&pages, &session, before, StatusCode::CREATED, Some(Word::Link(&address))).await
+        }
+        Err(error) => decided(&pages, &session, before, Err(error)).await,
+    }
+}
+
+pub(super) async fn end_link(
+    pages: web::Data<Pages>,
+    Posted { session, .. }: Posted<Nothing>,
+    id: web::Path<String>,
+) -> Shown {
+    let before = own_to_change(&pages, &session, &id).await?;
+    let ended = end_reviewers_link(&pages.evaluation, &session.principal.team.id, &before.id).await;
+    decided(&pages, &session, before.clone(), ended.map(|()| before)).await
+}
+
 /// Why an entry is taken off the board.
 #[derive(Deserialize)]
 pub(super) struct Withdrawal {
@@ -148,7 +196,7 @@ pub(super) async fn cancel(
     decided(&pages, &session, before, cancelled).await
 }
 
-async fn own(pages: &Pages, session: &Session, id: &str) -> Result<Submission, Refusal> {
+pub(super) async fn own(pages: &Pages, session: &Session, id: &str) -> Result<Submission, Refusal> {
     let id = Uuid::parse_str(id).map_err(|_| Refusal::not_found())?.to_string();
     Ok(lifecycle::own_submission(&pages.evaluation, &session.principal.team.id, &id).await?)
 }
@@ -191,14 +239,35 @@ async fn page(
     status: StatusCode,
     word: Option<Word<'_>>,
 ) -> Shown {
-    let queue = queue_place(&pages.evaluation, &submission).await?;
-    let seen: Result<Seen, StoreError> =
-        pages.evaluation.store.read(move |connection| seen(connection, submission)).await;
-    let seen = Seen { queue, ..seen? };
-    Ok(html(status, submission_page::page(session, &seen, word)))
+    let evaluation = &pages.evaluation;
+    let queue = queue_place(evaluation, &submission).await?;
+    let report = match submission.state.is_final() {
+        true => find_report(evaluation, &submission).await?,
+        false => None,
+    };
+    let found: Result<(Seen, Option<i64>), StoreError> = evaluation
+        .store
+        .read(move |connection| {
+            let link_made_at_ms = find_link(connection, &submission.id)?;
+            Ok((seen(connection, submission)?, link_made_at_ms))
+        })
+        .await;
+    let (seen, link_made_at_ms) = found?;
+    let beside = Beside { queue, report, link_made_at_ms };
+    Ok(html(status, submission_page::page(session, &seen, &beside, word)))
 }
 
-/// A submission as its page shows it, apart from its place in the queue.
+/// The report on a submission; none where it was not graded.
+async fn find_report(evaluation: &Evaluation, submission: &Submission) -> Result<Option<Report>, Refusal> {
+    match report(evaluation, submission).await {
+        Ok(report) => Ok(Some(report)),
+        Err(ReportError::NotGraded(_)) => Ok(None),
+        Err(ReportError::Work(error)) => Err(Refusal::Inside(error.to_string())),
+        Err(ReportError::Store(error)) => Err(error.into()),
+    }
+}
+
+/// A submission as lists and pages show it.
 pub(super) fn seen(connection: &mut DbConnection, submission: Submission) -> Result<Seen, StoreError> {
     let mut warnings = submission.warnings.clone();
     warnings.extend(withheld_warning(connection, &submission.id)?);
@@ -208,5 +277,5 @@ pub(super) fn seen(connection: &mut DbConnection, submission: Submission) -> Res
         scores = score_cells(&load_scores(connection, &submission.id, configuration_id)?);
         decided_by_hand = load_decisions(connection, &submission.id, configuration_id)?.len();
     }
-    Ok(Seen { submission, judge, scores, decided_by_hand, warnings, queue: None })
+    Ok(Seen { submission, judge, scores, decided_by_hand, warnings })
 }

@@ -157,10 +157,13 @@ async fn reviewers_see_an_entry_without_its_name_until_the_team_ends_the_link() 
         let response = make().await;
         assert_eq!(response.status(), 201);
         assert_eq!(response.headers()["cache-control"], "no-store");
-        response.json::<Value>().await.unwrap()["url"].as_str().unwrap().to_owned()
+        let link: Value = response.json().await.unwrap();
+        let token = link["token"].as_str().unwrap();
+        assert_eq!(link["url"], format!("{}/review/{token}", secchi.base), "the address of its page");
+        token.to_owned()
     };
     let first = link().await;
-    let see = async |url: &str| secchi.http.get(url).send().await.unwrap();
+    let see = async |token: &str| secchi.get(&format!("/api/v1/review/{token}"), None).await;
     let seen = see(&first).await;
     assert_eq!(seen.headers()["x-robots-tag"], "noindex");
     assert_eq!(seen.headers()["cache-control"], "no-store");

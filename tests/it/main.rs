@@ -44,6 +44,7 @@ mod migrations;
 mod operations;
 mod pages;
 mod pages_accounts;
+mod pages_submission;
 mod process;
 mod program;
 mod pull;

@@ -155,7 +155,7 @@ async fn every_page_is_open_to_those_whom_it_is_for_and_to_nobody_else() {
     let owner = Browser::signed_in(&secchi, &owner).await;
     let other = Browser::signed_in(&secchi, &other).await;
     let maintainer = Browser::signed_in(&secchi, &maintainer).await;
-    let of_one = ["", "/progress"].map(|end| format!("/submissions/{id}{end}"));
+    let of_one = ["", "/progress", "/answers"].map(|end| format!("/submissions/{id}{end}"));
     let of_team = ["/submit", "/submissions", "/quota", "/keys"].map(str::to_owned);
     for path in of_one.iter().chain(&of_team) {
         let owned = path.contains(&id);
@@ -176,7 +176,10 @@ async fn every_page_is_open_to_those_whom_it_is_for_and_to_nobody_else() {
             assert!(path == "/submit" || !shown.text.contains("Reef-8B"), "{path}");
         }
     }
-    let posts: [(&str, &[(&str, &str)]); 3] = [
+    let posts: [(&str, &[(&str, &str)]); 6] = [
+        ("details", &[("description", "the second run")]),
+        ("reviewers-link", &[]),
+        ("reviewers-link/end", &[]),
         ("visibility", &[("visibility", "anonymous")]),
         ("cancel", &[]),
         ("withdraw", &[("reason", "a wrong checkpoint")]),
@@ -187,7 +190,11 @@ async fn every_page_is_open_to_those_whom_it_is_for_and_to_nobody_else() {
         for stranger in [&other, &maintainer] {
             assert_eq!(stranger.send(&path, fields).await.status, 404, "{path}");
         }
-        let expected = if action == "cancel" { 409 } else { 303 };
+        let expected = match action {
+            "cancel" => 409,
+            "reviewers-link" => 201,
+            _ => 303,
+        };
         assert_eq!(owner.send(&path, fields).await.status, expected, "{path}");
         assert_eq!(owner.get(&path).await.status, 405, "{path}");
     }
@@ -212,9 +219,15 @@ async fn a_key_that_may_only_read_changes_nothing_from_a_page() {
     let browser = Browser::signed_in(&secchi, &reader).await;
     let page = browser.get(&format!("/submissions/{id}")).await;
     assert!(page.status == 200 && !page.text.contains("<h2 id=\"decisions\""), "{}", page.text);
-    for (action, field) in
-        [("visibility", ("visibility", "public")), ("cancel", ("x", "y")), ("withdraw", ("reason", "r"))]
-    {
+    let posts = [
+        ("visibility", ("visibility", "public")),
+        ("details", ("description", "d")),
+        ("reviewers-link", ("x", "y")),
+        ("reviewers-link/end", ("x", "y")),
+        ("cancel", ("x", "y")),
+        ("withdraw", ("reason", "r")),
+    ];
+    for (action, field) in posts {
         let shown = browser.send(&format!("/submissions/{id}/{action}"), &[field]).await;
         assert!(shown.status == 403 && shown.text.contains("`read`"), "{action}: {}", shown.text);
     }

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use serde_json::Value;
 use thirtyfour::{By, Key};
 
 use super::driver::{DESKTOP, PHONE, Window, is_here};
 use super::{bad_file, file, served, sign_in};
-use crate::operations::val_answers;
+use crate::operations::{answers, val_answers, val_metadata};
 use crate::pages::submitted;
-use crate::support::Secchi;
+use crate::process::until;
+use crate::support::{Secchi, TestTeam};
 
 /// What `.ci/setup` fetches.
 const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/axe-core-4.14.1.min.js");
@@ -52,7 +54,13 @@ async fn assert_all_sound(size: (u32, u32)) {
     let window = Window::open(size, true).await;
     let name = |page: &str| format!("{page}-{}", size.0);
     let goto = async |path: &str| window.page.goto(format!("{}{path}", secchi.base)).await.unwrap();
-    for (path, page) in [("/?split=val", "board-empty"), ("/sign-in", "sign-in"), ("/nowhere", "nowhere")] {
+    let open = [
+        ("/?split=val", "board-empty"),
+        ("/sign-in", "sign-in"),
+        ("/submit", "submit-guest"),
+        ("/nowhere", "nowhere"),
+    ];
+    for (path, page) in open {
         goto(path).await;
         assert_sound(&window, &axe, &name(page)).await;
     }
@@ -89,6 +97,7 @@ async fn assert_all_sound(size: (u32, u32)) {
         summary.click().await.unwrap();
     }
     assert_sound(&window, &axe, &name("submission-scored")).await;
+    assert_report_sound(&window, &axe, size.0, &secchi, &team).await;
     for (path, page) in
         [("/?split=val", "board"), ("/submissions", "submissions"), ("/quota", "quota"), ("/keys", "keys")]
     {
@@ -101,6 +110,49 @@ async fn assert_all_sound(size: (u32, u32)) {
     assert_sound(&window, &axe, &name("keys-told")).await;
     assert_sign_up_sound(&window, &axe, size.0, &secchi).await;
     window.close().await;
+}
+
+/// The report of a submission that has it all, its single answers, a change that is refused, and what reviewers see.
+async fn assert_report_sound(window: &Window, axe: &str, width: u32, secchi: &Secchi, team: &TestTeam) {
+    let name = |page: &str| format!("{page}-{width}");
+    let goto = async |path: &str| window.page.goto(format!("{}{path}", secchi.base)).await.unwrap();
+    let worked_off = async |team: &TestTeam, file: Vec<u8>| {
+        let sent: Value = secchi.submit(team, &val_metadata(), file).await.json().await.unwrap();
+        let path = format!("/submissions/{}", sent["id"].as_str().unwrap());
+        let state =
+            async || secchi.get_json(&format!("/api/v1{path}"), Some(&team.key)).await["state"].clone();
+        until("scored", async || state().await == "scored").await;
+        path
+    };
+    for slug in ["kelp-lab", "reef-lab"] {
+        worked_off(&secchi.team(slug).await, val_answers("A crab")).await;
+    }
+    let path = worked_off(team, answers("val.jsonl", |_| "I am sorry, I cannot see it".into())).await;
+    goto(&path).await;
+    window.until("reported", |text, _| text.contains("really worse than 2 of them"), async || {}).await;
+    assert_sound(window, axe, &name("submission-report")).await;
+    goto(&format!("{path}/answers")).await;
+    assert_sound(window, axe, &name("answers")).await;
+    goto(&path).await;
+    let fold = async |action: &str| {
+        let summary = format!("//summary[following-sibling::form[contains(@action, '/{action}')]]");
+        let summary = window.page.find(By::XPath(summary)).await.unwrap();
+        summary.scroll_into_view().await.unwrap();
+        summary.click().await.unwrap();
+        format!("form[action$='/{action}'] ")
+    };
+    let form = fold("details").await;
+    window.write("#paper_url", "nowhere").await;
+    window.click(&format!("{form}button")).await;
+    window.until("faulty", |text, _| text.contains("The form is not complete"), async || {}).await;
+    assert_sound(window, axe, &name("submission-change-faulty")).await;
+    let form = fold("reviewers-link").await;
+    window.click(&format!("{form}button")).await;
+    window.until("linked", |text, _| text.contains("It is shown only now."), async || {}).await;
+    assert_sound(window, axe, &name("submission-link-told")).await;
+    let link = window.find("code.key").await.text().await.unwrap();
+    window.page.goto(link).await.unwrap();
+    assert_sound(window, axe, &name("review")).await;
 }
 
 /// The pages of an applicant and of the maintainer who decides.
