@@ -116,8 +116,8 @@ pub(super) fn queue_sentence(place: &QueuePlace) -> String {
 /// A range of seconds in the unit that its longer end asks for.
 fn range(low_s: u64, high_s: u64) -> String {
     let (unit, name) = match high_s {
-        ..100 => (1, "second"),
-        ..6000 => (60, "minute"),
+        0..100 => (1, "second"),
+        100..6000 => (60, "minute"),
         _ => (3600, "hour"),
     };
     let (low, high) = (low_s / unit, high_s.div_ceil(unit).max(1));

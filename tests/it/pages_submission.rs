@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::operations::{answers, val_answers};
 use crate::pages::{Browser, submitted, with_val};
-use crate::support::{Options, Secchi, metadata, sample_bytes};
+use crate::support::{Options, Secchi, metadata};
 
 /// A page's text without its tags, each run of white space as one space.
 fn words(page: &str) -> String {
@@ -45,7 +45,7 @@ async fn the_report_tells_what_was_missing_unread_and_odd_and_nothing_of_single_
     let page = browser.get(&path).await.text;
     let parts = [
         "2 questions have no answer: they count as wrong, or 0 points.",
-        "lighting 16 16 0 2",
+        "lighting 16 15 1 2",
         "an apology or inability refusal 2",
         "captions of 6 to 6 words, 6.0 on the mean.",
         "cut off in mid-sentence",
