@@ -26,7 +26,7 @@ pub(super) fn neighbours(seen: &Seen, report: &Report) -> Markup {
                             th.number scope="col" { (report.column) }
                             th.number scope="col" { "Difference" }
                             th.number scope="col" { "95 % interval" }
-                            th scope="col" { "Real?" }
+                            th.beside scope="col" { "Real?" }
                         } }
                         tbody {
                             @for entry in &report.neighbours { (neighbour(entry, places(own.unit))) }
@@ -72,6 +72,8 @@ fn neighbour(entry: &NeighbourReport, places: usize) -> Markup {
             th.model scope="row" {
                 (entry.model_name) br;
                 small.wrap { @match &entry.team { Some(team) => (team), None => em { "anonymous" } } }
+                // On a phone the last column is out of sight.
+                small.below { "real: " (word) }
             }
             td.number { (to_decimals(entry.value, places)) }
             td.number { (signed(entry.difference)) }
@@ -81,7 +83,7 @@ fn neighbour(entry: &NeighbourReport, places: usize) -> Markup {
                     None => span title="not told: the two files are too alike" { "–" }
                 }
             }
-            td { (word) }
+            td.beside { (word) }
         }
     }
 }
@@ -112,8 +114,7 @@ fn coverage(types: &[TypeCoverage]) -> Markup {
         div.scroll tabindex="0" role="region" aria-labelledby="coverage" {
             table {
                 thead { tr {
-                    th.model scope="col" { "Type" }
-                    th.number scope="col" { "Questions" }
+                    th scope="col" { "Type" }
                     th.number scope="col" { "Answered" }
                     th.number scope="col" { "Missing" }
                     th.number scope="col" { "Unread" }
@@ -121,9 +122,8 @@ fn coverage(types: &[TypeCoverage]) -> Markup {
                 tbody {
                     @for of_type in types {
                         tr {
-                            th.model scope="row" { (of_type.r#type.as_str().replace('_', " ")) }
-                            td.number { (of_type.questions) }
-                            td.number { (of_type.answered) }
+                            th scope="row" { (of_type.r#type.as_str().replace('_', " ")) }
+                            td.number { (of_type.answered) " of " (of_type.questions) }
                             td.number { (of_type.missing) }
                             td.number { (of_type.unread) }
                         }

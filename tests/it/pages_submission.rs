@@ -45,7 +45,7 @@ async fn the_report_tells_what_was_missing_unread_and_odd_and_nothing_of_single_
     let page = browser.get(&path).await.text;
     let parts = [
         "2 questions have no answer: they count as wrong, or 0 points.",
-        "lighting 16 15 1 2",
+        "lighting 15 of 16 1 2",
         "an apology or inability refusal 2",
         "captions of 6 to 6 words, 6.0 on the mean.",
         "cut off in mid-sentence",
@@ -76,12 +76,12 @@ async fn an_entry_stands_beside_its_neighbours_in_words_and_in_a_table() {
     let parts = [
         "Of the published entries next to it by MCQ, it is really better than 1 of them, really worse than 1 of them, not to \
          be told from 1 of them.",
-        "perfect a 100.0 −",
+        "perfect a real: yes, worse 100.0 −",
         "yes, worse",
         // The same file: nothing but that is told.
         "+0.0 – no",
-        "random anonymous",
         "yes, better",
+        "random anonymous real: yes, better",
     ];
     assert_says(&page, &parts);
 }
@@ -150,6 +150,9 @@ async fn description_links_and_the_day_of_the_name_are_changed_by_a_form() {
     let now = own().await;
     assert_eq!((&now["description"], &now["paper_url"]), (&json!("one"), &Value::Null));
     assert_eq!(now["visibility"], "public", "who sees it stays as it was");
+    let request = secchi.request(reqwest::Method::PATCH, &format!("/api/v1{path}"), Some(&team.key));
+    let now: Value = request.json(&json!({ "code_url": null })).send().await.unwrap().json().await.unwrap();
+    assert_eq!((&now["description"], &now["code_url"]), (&json!("one"), &Value::Null), "null empties, too");
 
     let anonymous = [("visibility", "anonymous"), ("anonymous_until", "2026-12-24")];
     assert_eq!(browser.send(&format!("{path}/visibility"), &anonymous).await.status, 303);
