@@ -17,11 +17,8 @@ const UNTIL: &str = "Optional: a UTC day to come; without one it is never shown 
 /// What is said of a run beside its model, as it is typed into the form that changes it.
 #[derive(Deserialize)]
 pub(super) struct Details {
-    #[serde(default)]
     description: String,
-    #[serde(default)]
     paper_url: String,
-    #[serde(default)]
     code_url: String,
     /// Only an anonymous entry has it: the day from which it shows the team's name; blank for never.
     anonymous_until: Option<String>,
@@ -123,7 +120,7 @@ fn details_form(session: &Session, submission: &Submission, word: Option<Word<'_
                 (lines(of("description", "What a reader should know; blank for nothing."), &typed.description))
                 (line(of("paper_url", link), "text", &typed.paper_url))
                 (line(of("code_url", link), "text", &typed.code_url))
-                @if let Some(until) = &typed.anonymous_until { (line(of("anonymous_until", UNTIL), "date", until)) }
+                @if let (Some(_), Some(until)) = (&stored.anonymous_until, &typed.anonymous_until) { (line(of("anonymous_until", UNTIL), "date", until)) }
                 button type="submit" { "Save" }
             }
         }

@@ -177,7 +177,7 @@ async fn every_page_is_open_to_those_whom_it_is_for_and_to_nobody_else() {
         }
     }
     let posts: [(&str, &[(&str, &str)]); 6] = [
-        ("details", &[("description", "the second run")]),
+        ("details", &[("description", "the second run"), ("paper_url", ""), ("code_url", "")]),
         ("reviewers-link", &[]),
         ("reviewers-link/end", &[]),
         ("visibility", &[("visibility", "anonymous")]),
@@ -219,16 +219,16 @@ async fn a_key_that_may_only_read_changes_nothing_from_a_page() {
     let browser = Browser::signed_in(&secchi, &reader).await;
     let page = browser.get(&format!("/submissions/{id}")).await;
     assert!(page.status == 200 && !page.text.contains("<h2 id=\"decisions\""), "{}", page.text);
-    let posts = [
-        ("visibility", ("visibility", "public")),
-        ("details", ("description", "d")),
-        ("reviewers-link", ("x", "y")),
-        ("reviewers-link/end", ("x", "y")),
-        ("cancel", ("x", "y")),
-        ("withdraw", ("reason", "r")),
+    let posts: [(&str, &[(&str, &str)]); 6] = [
+        ("visibility", &[("visibility", "public")]),
+        ("details", &[("description", "d"), ("paper_url", ""), ("code_url", "")]),
+        ("reviewers-link", &[]),
+        ("reviewers-link/end", &[]),
+        ("cancel", &[]),
+        ("withdraw", &[("reason", "r")]),
     ];
-    for (action, field) in posts {
-        let shown = browser.send(&format!("/submissions/{id}/{action}"), &[field]).await;
+    for (action, fields) in posts {
+        let shown = browser.send(&format!("/submissions/{id}/{action}"), fields).await;
         assert!(shown.status == 403 && shown.text.contains("`read`"), "{action}: {}", shown.text);
     }
     assert_eq!(browser.upload("submit", &[], Some(val_answers("A ray."))).await.status, 403);

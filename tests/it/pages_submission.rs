@@ -124,7 +124,14 @@ async fn description_links_and_the_day_of_the_name_are_changed_by_a_form() {
     let browser = Browser::signed_in(&secchi, &team).await;
     let path = format!("/submissions/{id}");
     let own = async || secchi.get_json(&format!("/api/v1{path}"), Some(&team.key)).await;
-    let change = async |fields: &[(&str, &str)]| browser.send(&format!("{path}/details"), fields).await;
+    // A browser sends every field of the form.
+    let change = async |fields: &[(&str, &str)]| {
+        let mut all = fields.to_vec();
+        let blank = ["description", "paper_url", "code_url"].map(|name| (name, ""));
+        all.extend(blank.iter().filter(|(name, _)| !fields.iter().any(|(given, _)| given == name)));
+        browser.send(&format!("{path}/details"), &all).await
+    };
+    assert_eq!(browser.send(&format!("{path}/details"), &[("description", "d")]).await.status, 400);
     let links = [("paper_url", "https://example.org/paper"), ("code_url", "https://example.org/code")];
     let shown = change(&[("description", "two\r\nlines"), links[0], links[1]]).await;
     assert_eq!((shown.status, &shown.location), (303, &path));
