@@ -40,6 +40,9 @@ pub struct Compared {
     pub similar: Vec<Similar>,
 }
 
+/// Most teams and sign-ups that are shown beside one that they are like: so many are reason enough to look.
+const MAX_SIMILAR: usize = 20;
+
 /// A team or sign-up that is like another sign-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Similar {
@@ -85,6 +88,9 @@ fn similar(signup: &Signup, teams: &[Team], others: &[Signup]) -> Vec<Similar> {
     let of_others = of_others.map(|other| (other.identity(), Some((other.id.clone(), other.state))));
     let mut found = Vec::new();
     for (identity, other) in of_teams.chain(of_others) {
+        if found.len() == MAX_SIMILAR {
+            break;
+        }
         let likeness = own.likeness(&identity);
         if likeness.is_empty() {
             continue;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
-use tokio::sync::SemaphorePermit;
 
 use crate::domain::fault::{Warning, WarningCode};
 use crate::domain::line::Line;
@@ -23,6 +22,7 @@ use super::Evaluation;
 use super::catalogue::GradingRelease;
 use super::estimate::{JudgingEstimate, estimate};
 use super::quota::{Quota, charge, quota};
+use super::turns::Turn;
 
 /// zstd's fastest ordinary level: the answers are read once or twice.
 const COMPRESSION_LEVEL: i32 = 1;
@@ -131,7 +131,8 @@ where
     R: Read + Seek + Send + 'static,
 {
     let Upload { team_id, metadata, file, .. } = upload;
-    let ReadFile { release, predictions, turn: _turn, .. } = read(evaluation, &metadata, file).await?;
+    let ReadFile { release, predictions, turn: _turn, .. } =
+        read(evaluation, &team_id, &metadata, file).await?;
     let now_ms = evaluation.clock.now_ms();
     let settings = evaluation.quota;
     let release_id = release.release.id.clone();
@@ -178,13 +179,13 @@ where
     {
         return Ok(Accepted::new(accepted));
     }
-    let ReadFile { release, predictions, turn, is_long } = read(evaluation, &metadata, file).await?;
+    let ReadFile { release, predictions, turn, is_long } =
+        read(evaluation, &team_id, &metadata, file).await?;
     let now_ms = evaluation.clock.now_ms();
     let settings = evaluation.quota;
     let split = metadata.split;
-    let (new, answers) = tokio::task::spawn_blocking(move || pack(&release, predictions, team_id, now_ms))
-        .await
-        .map_err(StoreError::from)??;
+    let packing = move || pack(&release, predictions, team_id, now_ms).map(|packed| (packed, turn));
+    let ((new, answers), turn) = tokio::task::spawn_blocking(packing).await.map_err(StoreError::from)??;
     // Writing takes its own time; others may be read meanwhile, unless this one is long.
     let _turn = is_long.then_some(turn);
     let accepted: Result<Accepted, IntakeError> = evaluation
@@ -260,19 +261,20 @@ impl Repeatable {
     }
 }
 
-struct ReadFile<'e> {
+struct ReadFile {
     release: Arc<GradingRelease>,
     predictions: Predictions,
     /// Leave to hold the file in memory; given back when dropped.
-    turn: SemaphorePermit<'e>,
+    turn: Turn,
     is_long: bool,
 }
 
-async fn read<'e, R>(
-    evaluation: &'e Evaluation,
+async fn read<R>(
+    evaluation: &Evaluation,
+    team_id: &str,
     metadata: &Metadata,
     file: R,
-) -> Result<ReadFile<'e>, IntakeError>
+) -> Result<ReadFile, IntakeError>
 where
     R: Read + Seek + Send + 'static,
 {
@@ -285,18 +287,15 @@ where
     let (release, index) = active.ok_or(IntakeError::NoRelease(metadata.split))?;
     let limits = Limits { max_bytes: evaluation.max_upload_bytes };
     let turns = &evaluation.reading_turns;
-    let one = turns.places.acquire().await.map_err(std::io::Error::other)?;
-    let (file, is_long) =
-        tokio::task::spawn_blocking(move || measure(file)).await.map_err(StoreError::from)??;
-    let turn = if is_long {
-        drop(one);
-        turns.places.acquire_many(turns.count).await.map_err(std::io::Error::other)?
-    } else {
-        one
-    };
-    let predictions = tokio::task::spawn_blocking(move || read_file(file, &index, &limits))
-        .await
-        .map_err(StoreError::from)??;
+    let turn = turns.take(team_id).await?;
+    // The turn goes where the file is: nobody may be left who waits for either.
+    let ((file, is_long), turn) =
+        tokio::task::spawn_blocking(move || measure(file).map(|found| (found, turn)))
+            .await
+            .map_err(StoreError::from)??;
+    let turn = if is_long { turns.take_all(turn).await? } else { turn };
+    let reading = move || read_file(file, &index, &limits).map(|predictions| (predictions, turn));
+    let (predictions, turn) = tokio::task::spawn_blocking(reading).await.map_err(StoreError::from)??;
     Ok(ReadFile { release, predictions, turn, is_long })
 }
 

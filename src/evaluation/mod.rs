@@ -60,6 +60,8 @@ pub mod staging_moves;
 #[cfg(feature = "server")]
 pub mod standing;
 #[cfg(feature = "server")]
+pub mod turns;
+#[cfg(feature = "server")]
 pub mod usage;
 #[cfg(feature = "server")]
 mod verdicts;
@@ -74,7 +76,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 #[cfg(feature = "server")]
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 #[cfg(feature = "server")]
 use crate::clock::Clock;
@@ -91,6 +93,8 @@ use crate::telemetry::Metrics;
 use catalogue::Catalogue;
 #[cfg(feature = "server")]
 use judges::Judges;
+#[cfg(feature = "server")]
+use turns::ReadingTurns;
 #[cfg(feature = "server")]
 use waiting::Waiting;
 
@@ -121,31 +125,4 @@ pub struct Evaluation {
     pub settled_revision: AtomicI64,
     /// When something that this process put back is to be taken up again, if it is the earliest.
     pub next_due_ms: watch::Sender<i64>,
-}
-
-/// Places for files that are held in memory while they are read; a long file takes all of them.
-#[cfg(feature = "server")]
-pub struct ReadingTurns {
-    places: Semaphore,
-    count: u32,
-}
-
-#[cfg(feature = "server")]
-impl ReadingTurns {
-    /// Most files at once; each takes about four times its text.
-    const MOST: u32 = 8;
-
-    /// As many as there are processors, within bounds.
-    pub fn new() -> ReadingTurns {
-        let processors = std::thread::available_parallelism().map_or(2, usize::from);
-        let count = u32::try_from(processors).unwrap_or(Self::MOST).clamp(2, Self::MOST);
-        ReadingTurns { places: Semaphore::new(count as usize), count }
-    }
-}
-
-#[cfg(feature = "server")]
-impl Default for ReadingTurns {
-    fn default() -> ReadingTurns {
-        ReadingTurns::new()
-    }
 }

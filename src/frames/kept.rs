@@ -91,7 +91,10 @@ impl Kept {
             fs::remove_dir_all(place)?;
         }
         fs::rename(&making, place)?;
-        forget_oldest(of_video)
+        if let Err(error) = forget_oldest(of_video) {
+            tracing::warn!(%error, folder = %of_video.display(), "old frames could not be removed");
+        }
+        Ok(())
     }
 }
 
@@ -129,11 +132,16 @@ fn forget_oldest(of_video: &Path) -> io::Result<()> {
     let mut choices: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in fs::read_dir(of_video)? {
         let entry = entry?;
-        choices.push((entry.metadata()?.modified()?, entry.path()));
+        // Another request for the same video may have removed it meanwhile.
+        let Ok(modified) = entry.metadata().and_then(|facts| facts.modified()) else { continue };
+        choices.push((modified, entry.path()));
     }
     choices.sort_unstable();
     let too_many = choices.len().saturating_sub(MAX_CHOICES);
-    choices.iter().take(too_many).try_for_each(|(_, path)| fs::remove_dir_all(path))
+    choices.iter().take(too_many).try_for_each(|(_, path)| match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    })
 }
 
 #[cfg(test)]
@@ -178,5 +186,19 @@ mod tests {
         fs::write(kept.unfinished().join("left"), "x").unwrap();
         Kept::open(folder.path()).unwrap();
         assert_eq!(fs::read_dir(kept.unfinished()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn choices_that_are_too_many_are_forgotten_and_a_stray_file_keeps_nobody_from_the_newest() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = Kept::open(folder.path()).unwrap();
+        for n in 1..=MAX_CHOICES as u32 + 4 {
+            kept.put(&kept.folder("ab", Choice { n, size: 16 }), &pictures(1)).unwrap();
+        }
+        assert_eq!(fs::read_dir(folder.path().join("ab")).unwrap().count(), MAX_CHOICES);
+        fs::write(folder.path().join("ab/stray"), "").unwrap();
+        let last = kept.folder("ab", Choice { n: 2, size: 99 });
+        kept.put(&last, &pictures(1)).unwrap();
+        assert!(list(&last).is_some());
     }
 }

@@ -345,8 +345,9 @@ pub fn extractor_errors(config: &mut web::ServiceConfig) {
     };
     let query =
         |error: QueryPayloadError, _: &HttpRequest| Problem::parameter(format!("the query: {error}")).into();
-    let path = |error: PathError, _: &HttpRequest| {
-        Problem::not_found(format!("the address names no object that could be here: {error}")).into()
+    let path = |_: PathError, request: &HttpRequest| {
+        let given = request.match_info().iter().last().map_or("", |(_, value)| value);
+        Problem::not_found(format!("`{given}` names nothing here; check that it was copied whole")).into()
     };
     config
         .app_data(web::JsonConfig::default().limit(MAX_JSON_BYTES).error_handler(json))

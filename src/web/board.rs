@@ -56,6 +56,8 @@ pub fn page(board: &Leaderboard) -> Vec<u8> {
             (table(board, "Captions", "captions", &CAPTION_COLUMNS, offline))
         }
         (notes(board))
+        @let rows = address(board, board.split, Some(&board.sort)).replacen('/', "/api/v1/leaderboard", 1);
+        p { "The same rows as " a href=(rows) { "JSON" } " or " a href={ (rows) "&format=csv" } { "CSV" } "." }
     };
     let title = title(board);
     let page = Page { title: &title, address: "/", viewer: Viewer::Anybody, script: None };

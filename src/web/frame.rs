@@ -62,9 +62,7 @@ pub(super) fn document(page: &Page<'_>, content: &Markup) -> Markup {
                 footer {
                     p {
                         "Secchi, the evaluation server of MarineLife-16K. "
-                        a href="/docs/" { "API" } " · "
-                        a href="/api/v1/leaderboard" { "JSON" } " · "
-                        a href="/api/v1/leaderboard?format=csv" { "CSV" }
+                        a href="/docs/" { "API" }
                     }
                 }
             }

@@ -46,7 +46,7 @@ fn page(session: &Session, quotas: &[Quota], mut entries: Vec<LedgerEntry>) -> M
                     thead { tr {
                         th scope="col" { "When" }
                         th scope="col" { "Split" }
-                        th.number scope="col" { "Left" }
+                        th.number scope="col" { "Change" }
                         th scope="col" { "Why" }
                     } }
                     tbody { @for entry in &entries { (row(entry)) } }

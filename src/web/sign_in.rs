@@ -122,6 +122,7 @@ fn form(error: Option<&str>, next: Option<&str>) -> Markup {
             }
             button type="submit" { "Sign in" }
         }
+        p { "No key yet? " a href="/sign-up" { "Sign up" } "." }
     };
     frame::document(&page, &content)
 }

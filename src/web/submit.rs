@@ -61,7 +61,7 @@ pub(super) async fn create_submission(
         Ok(Done::Checked(verdict)) => return page(&pages, &session, StatusCode::OK, &typed, &verdict).await,
         Err(error) => error,
     };
-    let (status, verdict) = refused(&pages, error, file).await?;
+    let (status, verdict) = refused(&pages, &session, error, file).await?;
     page(&pages, &session, status, &typed, &verdict).await
 }
 
@@ -94,6 +94,7 @@ async fn carry_out(
 /// What a page says about a file that was not accepted.
 async fn refused(
     pages: &Pages,
+    session: &Session,
     error: IntakeError,
     mut file: SentFile,
 ) -> Result<(StatusCode, Verdict), Refusal> {
@@ -106,7 +107,8 @@ async fn refused(
                 false => StatusCode::UNPROCESSABLE_ENTITY,
             };
             file.rewind().map_err(|error| Refusal::Inside(error.to_string()))?;
-            let lines = excerpts(&pages.evaluation, file, &refusal.faults).await?;
+            let team_id = &session.principal.team.id;
+            let lines = excerpts(&pages.evaluation, team_id, file, &refusal.faults).await?;
             (status, Verdict::Refused(refusal, lines))
         }
         IntakeError::Quota(quota) => (StatusCode::TOO_MANY_REQUESTS, Verdict::Said(quota.used_up())),

@@ -4,6 +4,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::path::Path;
+use std::time::Duration;
 
 use futures::future::join_all;
 use serde_json::Value;
@@ -189,4 +190,23 @@ async fn an_upload_that_is_cut_leaves_nothing() {
     assert_eq!(list["items"].as_array().unwrap().len(), 0);
     assert_nothing_is_kept(&server, &kept);
     assert!(server.terminate().await.0.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sender_that_hangs_up_while_its_file_is_read_gets_no_second_one_read_beside_it() {
+    let ground = Ground::new();
+    let (mut server, key, _) = serve(&ground);
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(&[b"[".as_slice(), &b"null,".repeat(5 << 20), b"null]"].concat()).unwrap();
+    let file = packed.finish().unwrap();
+    for _ in 0..6 {
+        let impatient = reqwest::Client::builder().timeout(Duration::from_millis(700)).build().unwrap();
+        let request = impatient.post(format!("{}/api/v1/submissions?dry_run=true", server.base));
+        let sent = request.bearer_auth(&key).multipart(form(&metadata("Hostile"), file.clone())).send().await;
+        assert!(sent.is_err_and(|error| error.is_timeout()), "the file is read too fast to hang up");
+    }
+    // It waits behind whatever is still being read.
+    assert_eq!(send(&server, &key, b"{".to_vec()).await.0, 422);
+    assert_little_memory(&server);
+    server.kill();
 }
