@@ -9,7 +9,7 @@ use crate::domain::submission::Visibility;
 use crate::scoring::decimals::to_decimals;
 
 use super::exit::help;
-use super::report::{table, word};
+use super::report::{table, time, word};
 
 /// Show one submission, or the newest ones
 #[derive(Debug, Args)]
@@ -78,9 +78,9 @@ pub async fn status(arguments: StatusArgs) -> anyhow::Result<()> {
         } else {
             "withdrawn".to_owned()
         };
-        let [id, split, model, state, submitted] =
-            ["id", "split", "model_name", "state", "created_at"].map(|field| word(&item[field]));
-        vec![id, split, model, state, shown, submitted]
+        let [id, split, model, state] =
+            ["id", "split", "model_name", "state"].map(|field| word(&item[field]));
+        vec![id, split, model, state, shown, time(&item["created_at"])]
     });
     println!("{}", table(&["id", "split", "model", "state", "visibility", "submitted"], rows));
     Ok(())

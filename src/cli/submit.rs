@@ -13,7 +13,7 @@ use crate::domain::question::Split;
 use crate::domain::submission::{Access, Metadata, Visibility};
 
 use super::exit::{Exit, help};
-use super::report::{bar, print_faults, word};
+use super::report::{bar, print_faults, time, word};
 use super::status::{print_submission, print_warnings};
 
 /// Validate and upload a prediction file
@@ -195,7 +195,7 @@ fn print_dry_run(dry_run: &Value, json: bool) {
     println!(
         "{} submissions left; the day's count starts anew at {}",
         quota["left"],
-        word(&quota["resets_at"])
+        time(&quota["resets_at"])
     );
 }
 
