@@ -7,6 +7,9 @@ pub const EXIT_CODES: &str = "Exit codes:\n  0  done; of a followed submission: 
 a faulty file, quota or usage\n  3  incomplete: a submission that ended otherwise than scored, or a part is missing\n  4  \
 the server or endpoint was not reached\n  5  the key was refused";
 
+/// What shells tell of a program that ended because its reader had gone (128 and SIGPIPE).
+const CLOSED_PIPE: i32 = 141;
+
 /// How a command ends that did not do all of its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -52,6 +55,20 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
         (None, None) => Exit::Other,
     };
     exit as u8
+}
+
+/// From here on, the program ends without a word when whoever reads its output has gone, as `head` does.
+///
+/// The signal that other programs end by would also end it when a server closes a connection.
+pub fn end_with_the_reader() {
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let words = panic.payload_as_str().unwrap_or_default();
+        if words.starts_with("failed printing to stdout") && words.contains("Broken pipe") {
+            std::process::exit(CLOSED_PIPE);
+        }
+        told(panic);
+    }));
 }
 
 /// What an error of the client means for the exit code.

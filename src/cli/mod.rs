@@ -80,6 +80,14 @@ enum Command {
 }
 
 impl Command {
+    /// Whether it runs until it is told to end, whoever reads what it prints.
+    fn is_service(&self) -> bool {
+        #[cfg(feature = "server")]
+        return matches!(self, Command::Serve(_) | Command::Worker(_));
+        #[cfg(not(feature = "server"))]
+        false
+    }
+
     /// Whether it speaks to a server rather than being one or having its database.
     fn is_clients(&self) -> bool {
         use Command::{Evaluate, Grade, Publish, Pull, Status, Submit, Withdraw};
@@ -97,6 +105,9 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
     let unknown = config::unknown_variables(&command);
     let matches = command.get_matches_from(arguments);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    if !cli.command.is_service() {
+        exit::end_with_the_reader();
+    }
     if cli.command.is_clients() {
         start_notes(&config::notes_filter(), config::no_color());
     } else {

@@ -299,3 +299,12 @@ fn the_file_with_the_answer_keys_is_its_owners_alone() {
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(database.parent().unwrap()), mode(&database)), (0o700, 0o600));
 }
+
+#[test]
+fn a_command_whose_reader_has_gone_ends_without_a_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = program(folder.path(), &["openapi"]).stdout(writer).output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(141), ""));
+}
