@@ -8,7 +8,7 @@ use crate::config::ClientSettings;
 use crate::domain::submission::Visibility;
 use crate::scoring::decimals::to_decimals;
 
-use super::exit::help;
+use super::exit::{Exit, help};
 use super::report::{table, time, word};
 
 /// Show one submission, or the newest ones
@@ -33,6 +33,9 @@ pub struct PublishArgs {
     /// Show it without the team's name
     #[arg(long)]
     anonymous: bool,
+    /// Show the team's name on an anonymous entry
+    #[arg(long, conflicts_with = "anonymous")]
+    show_team: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -89,16 +92,36 @@ pub async fn status(arguments: StatusArgs) -> anyhow::Result<()> {
 /// Publishes a submission.
 ///
 /// # Errors
-/// When there is none or the server is not reached.
+/// When there is none, it would show a name that was kept hidden, or the server is not reached.
 pub async fn publish(arguments: PublishArgs) -> anyhow::Result<()> {
+    let client = client(&arguments.server)?;
     let visibility = if arguments.anonymous { Visibility::Anonymous } else { Visibility::Public };
-    let published = client(&arguments.server)?.publish(&arguments.id, visibility.as_str()).await?;
+    if visibility == Visibility::Public && !arguments.show_team {
+        let submission = client.find_submission(&arguments.id).await?;
+        if let Some(told) = kept_nameless(&submission) {
+            return Err(Exit::Refused.with(told));
+        }
+    }
+    let published = client.publish(&arguments.id, visibility.as_str()).await?;
     if arguments.json {
         println!("{published}");
         return Ok(());
     }
     println!("`{}` is {visibility} and `{}`", word(&published["model_name"]), word(&published["state"]));
     Ok(())
+}
+
+/// Why a submission is not published under the team's name unasked, if its team chose to keep that hidden.
+fn kept_nameless(submission: &Value) -> Option<String> {
+    let until = submission["anonymous_until"].as_str().map(|_| word(&submission["anonymous_until"]));
+    if until.is_none() && submission["visibility"] != Visibility::Anonymous.as_str() {
+        return None;
+    }
+    let until = until.map(|day| format!(" before {day}")).unwrap_or_default();
+    Some(format!(
+        "`{}` is not to show the team's name{until}; `--show-team` shows it at once, `--anonymous` publishes without it",
+        word(&submission["model_name"])
+    ))
 }
 
 /// Withdraws a submission.

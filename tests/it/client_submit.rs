@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::process::{Process, until};
 use crate::program::{Ended, run, secchi as program};
-use crate::support::{Ground, Options, Secchi, TestTeam, sample, sample_bytes};
+use crate::support::{Ground, Options, Secchi, TestTeam, metadata, sample, sample_bytes};
 
 const MODEL: [&str; 6] = ["--split", "test", "--model-name", "Reef-8B", "--access", "closed"];
 
@@ -55,6 +55,30 @@ async fn a_watched_submission_is_followed_to_its_scores() {
     assert!(again.code == Some(2) && again.stderr.contains("withdrawn"), "{again:?}");
     let unknown = cli(&["status", "019aa4f2-0000-7000-8000-000000000000"]);
     assert!(unknown.code == Some(2) && unknown.stderr.contains("not_found"), "{unknown:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_was_kept_hidden_is_shown_only_when_that_is_said() {
+    let (secchi, team) = Secchi::with_sample(Options::default()).await;
+    let hidden = [("anonymous", None), ("private", Some("2027-03-01"))];
+    for (visibility, until) in hidden {
+        let mut metadata = metadata(&format!("Reef-{visibility}"));
+        metadata["visibility"] = visibility.into();
+        metadata["anonymous_until"] = until.into();
+        let submission = secchi.scored(&team, &metadata, "random.jsonl").await;
+        let id = submission["id"].as_str().unwrap();
+        let publish = |more: &[&str]| {
+            let own = ["publish", id, "--url", &secchi.base, "--api-key", &team.key];
+            let mut command = program(secchi.ground.data.path(), &[&own, more].concat());
+            tokio::task::block_in_place(|| run(&mut command))
+        };
+        let refused = publish(&[]);
+        assert!(refused.code == Some(2) && refused.stderr.contains("`--show-team`"), "{refused:?}");
+        assert!(refused.stderr.contains(until.unwrap_or_default()), "{refused:?}");
+        assert_eq!(publish(&["--anonymous", "--json"]).json()["visibility"], "anonymous");
+        assert_eq!(publish(&["--show-team", "--json"]).json()["visibility"], "public");
+        publish(&[]).stdout();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
