@@ -108,6 +108,12 @@ pub async fn publish(arguments: PublishArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     println!("`{}` is {visibility} and `{}`", word(&published["model_name"]), word(&published["state"]));
+    let board = format!("{}/?split={}", client.server(), word(&published["split"]));
+    if published["state"] == "scored" {
+        println!("it is on the board: {board}");
+    } else {
+        println!("once it is scored, it is on the board: {board}");
+    }
     Ok(())
 }
 

@@ -128,6 +128,9 @@ pub async fn submit(arguments: SubmitArgs) -> anyhow::Result<()> {
     let ended = watch(&client, id).await?;
     print_submission(&ended, arguments.json);
     if ended["state"] == "scored" {
+        if ended["visibility"] == Visibility::Private.as_str() && !arguments.json {
+            println!("only your team sees it; `secchi publish {}` puts it on the board", word(&ended["id"]));
+        }
         return Ok(());
     }
     Err(Exit::Incomplete.with(format!("the submission ended `{}`", word(&ended["state"]))))

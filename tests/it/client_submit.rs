@@ -38,13 +38,15 @@ async fn a_watched_submission_is_followed_to_its_scores() {
         assert!(text.contains(word), "{word}: {text}");
     }
     let id = &secchi.submission_ids(&team).await[0];
-    assert!(text.contains(id.as_str()), "{text}");
+    assert!(text.contains(&format!("`secchi publish {id}` puts it on the board")), "{text}");
     let own = ["--url", &secchi.base, "--api-key", &team.key];
     let cli = |arguments: &[&str]| {
         let mut command = program(secchi.ground.data.path(), &[arguments, &own].concat());
         tokio::task::block_in_place(|| run(&mut command))
     };
     assert_eq!(cli(&["status", id, "--json"]).json()["state"], "scored");
+    let published = cli(&["publish", id]).stdout();
+    assert!(published.contains(&format!("{}/?split=test", secchi.base)), "{published}");
     assert_eq!(cli(&["publish", id, "--json"]).json()["visibility"], "public");
     assert!(cli(&["status"]).stdout().contains("public"));
     assert_eq!(
