@@ -20,7 +20,7 @@ use crate::media::Media;
 use crate::store::Store;
 use crate::store::releases::load_releases;
 
-use super::report::table;
+use super::report::{counted, table};
 
 /// Import, list and activate releases of the benchmark
 #[derive(Debug, Subcommand)]
@@ -141,7 +141,7 @@ async fn import(arguments: ImportArgs) -> anyhow::Result<()> {
             for fault in &faults.listed {
                 println!("line {}: {}", fault.line, fault.detail);
             }
-            anyhow::bail!("{} fault(s); nothing was imported", faults.total);
+            anyhow::bail!("{}; nothing was imported", counted(faults.total as u64, "fault"));
         }
         Err(error) => return Err(error.into()),
     }

@@ -16,7 +16,7 @@ use crate::predictions::{self, Limits, Predictions, QuestionIndex, ReadError};
 use crate::scoring::columns::{ColumnScore, QuestionFacts};
 
 use super::exit::{Exit, help};
-use super::report::print_faults;
+use super::report::{counted, print_faults};
 use super::status::{print_scores, print_warnings};
 
 /// What a server takes unless it is set otherwise.
@@ -67,7 +67,8 @@ pub async fn grade(arguments: GradeArgs) -> anyhow::Result<()> {
             } else {
                 print_faults(&faults, refusal.total);
             }
-            let words = format!("the file has {} fault(s); mend each of them", refusal.total);
+            let faults = counted(refusal.total, "fault");
+            let words = format!("`{}` has {faults}; mend it and grade it again", arguments.file.display());
             return Err(Exit::Refused.with(words));
         }
     };

@@ -67,6 +67,11 @@ pub fn time(value: &Value) -> String {
     }
 }
 
+/// How many there are of a thing whose plural ends in s.
+pub fn counted(count: u64, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Prints the listed faults of a file, one a line, and how many there are in all.
 pub fn print_faults(errors: &[Value], total: u64) {
     for fault in errors {
@@ -116,5 +121,6 @@ mod tests {
         assert_eq!(fault_line(&fault), "/paper_url: invalid: no address");
         assert_eq!(time(&json!("2026-11-30T12:00:00.123Z")), "2026-11-30 12:00:00 UTC");
         assert_eq!(time(&Value::Null), "null");
+        assert_eq!([0, 1, 2].map(|n| counted(n, "fault")), ["0 faults", "1 fault", "2 faults"]);
     }
 }

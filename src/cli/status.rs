@@ -9,7 +9,7 @@ use crate::domain::submission::Visibility;
 use crate::scoring::decimals::to_decimals;
 
 use super::exit::{Exit, help};
-use super::report::{table, time, word};
+use super::report::{counted, table, time, word};
 
 /// Show one submission, or the newest ones
 #[derive(Debug, Args)]
@@ -170,9 +170,9 @@ pub(super) fn print_submission(submission: &Value, json: bool) {
         let queue = &submission["queue"];
         match (queue["seconds_low"].as_u64(), queue["seconds_high"].as_u64()) {
             (Some(low), Some(high)) => {
-                println!("{ahead} submission(s) are ahead; {low} to {high} seconds are left")
+                println!("{} ahead; {low} to {high} seconds are left", counted(ahead, "submission"))
             }
-            _ => println!("{ahead} submission(s) are ahead"),
+            _ => println!("{} ahead", counted(ahead, "submission")),
         }
     }
     if submission["state"] == "incomplete" {

@@ -12,8 +12,8 @@ use crate::config::ClientSettings;
 use crate::domain::question::Split;
 use crate::domain::submission::{Access, Metadata, Visibility};
 
-use super::exit::{Exit, help};
-use super::report::{bar, print_faults, time, word};
+use super::exit::{Exit, exit_of, help};
+use super::report::{bar, counted, print_faults, time, word};
 use super::status::{print_submission, print_warnings};
 
 /// Validate and upload a prediction file
@@ -104,8 +104,7 @@ pub async fn submit(arguments: SubmitArgs) -> anyhow::Result<()> {
     sent.finish_and_clear();
     let accepted = match answered {
         Err(ClientError::Refused(refusal)) => {
-            print_refusal(&refusal, arguments.json);
-            return Err(ClientError::Refused(refusal).into());
+            return Err(refused(refusal, arguments.json));
         }
         other => other?,
     };
@@ -175,13 +174,23 @@ async fn watch(client: &Client, id: &str) -> Result<Value, ClientError> {
     ended
 }
 
-/// Shows every fault that the server listed.
-fn print_refusal(refusal: &Refusal, json: bool) {
+/// Shows every fault that the server listed, and the error to end with.
+fn refused(refusal: Box<Refusal>, json: bool) -> anyhow::Error {
     if json {
         println!("{}", refusal.problem);
-        return;
+        return ClientError::Refused(refusal).into();
+    }
+    if refusal.errors.is_empty() {
+        return ClientError::Refused(refusal).into();
     }
     print_faults(&refusal.errors, refusal.total);
+    let words = format!(
+        "the server refused ({}, `{}`): mend what is listed above ({}) and submit again; no quota was used",
+        refusal.status,
+        refusal.code,
+        counted(refusal.total, "fault")
+    );
+    exit_of(&ClientError::Refused(refusal)).with(words)
 }
 
 fn print_dry_run(dry_run: &Value, json: bool) {

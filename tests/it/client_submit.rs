@@ -113,7 +113,10 @@ async fn every_fault_of_a_file_is_a_row_and_the_code_is_2() {
     for word in ["unknown_question", "nope", "missing_field", "malformed_json", "line 3"] {
         assert!(refused.stdout.contains(word), "{word}: {}", refused.stdout);
     }
-    assert!(refused.stderr.contains("422"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("(422, `invalid_predictions`): mend what is listed above (3 faults)"),
+        "{refused:?}"
+    );
     let json = submitted(&secchi, &team, &file, &["--json"]);
     let problem: Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!((json.code, &problem["code"]), (Some(2), &"invalid_predictions".into()));
@@ -121,6 +124,7 @@ async fn every_fault_of_a_file_is_a_row_and_the_code_is_2() {
     let metadata =
         submitted(&secchi, &team, &sample("predictions/random.jsonl"), &["--paper-url", "ftp://x"]);
     assert!(metadata.code == Some(2) && metadata.stdout.contains("/paper_url"), "{metadata:?}");
+    assert!(metadata.stderr.contains("mend what is listed above (1 fault)"), "{metadata:?}");
     let none = submitted(&secchi, &team, Path::new("none.jsonl"), &[]);
     assert!(none.code == Some(2) && none.stderr.contains("`none.jsonl` cannot be read"), "{none:?}");
 }
