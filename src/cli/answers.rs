@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::exit::Exit;
+use super::exit::{Ended, Exit};
 use crate::domain::question::Split;
 
 /// What must be the same in all answers of a file.
@@ -113,11 +113,11 @@ impl Answers {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn keep(&mut self, answer: String, logged: Logged) -> anyhow::Result<()> {
+    pub fn keep(&mut self, answer: String, logged: Logged) -> Result<(), Ended> {
         let question_id = logged.question_id.clone();
         self.note(logged)?;
         append(&mut self.predictions, &json!(Prediction { question_id: question_id.clone(), answer }))
-            .map_err(|error| Exit::Other.with(format!("the answer cannot be kept: {error}")))?;
+            .map_err(|error| Exit::Other.ended(format!("the answer cannot be kept: {error}")))?;
         self.answered.insert(question_id);
         Ok(())
     }
@@ -126,7 +126,7 @@ impl Answers {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn note(&mut self, logged: Logged) -> anyhow::Result<()> {
+    pub fn note(&mut self, logged: Logged) -> Result<(), Ended> {
         append(&mut self.log, &json!(logged)).map_err(|error| fault(&self.log_path, &error))?;
         self.logged.insert(logged.question_id.clone(), logged);
         Ok(())
@@ -151,7 +151,7 @@ fn open_whole(path: &Path) -> anyhow::Result<(File, String)> {
         }
         Ok((file, String::from_utf8(bytes).map_err(io::Error::other)?))
     };
-    open().map_err(|error| fault(path, &error))
+    Ok(open().map_err(|error| fault(path, &error))?)
 }
 
 fn append(file: &mut File, line: &Value) -> io::Result<()> {
@@ -159,8 +159,8 @@ fn append(file: &mut File, line: &Value) -> io::Result<()> {
     file.sync_data()
 }
 
-fn fault(path: &Path, error: &io::Error) -> anyhow::Error {
-    Exit::Other.with(format!("`{}`: {error}", path.display()))
+fn fault(path: &Path, error: &io::Error) -> Ended {
+    Exit::Other.ended(format!("`{}`: {error}", path.display()))
 }
 
 fn foreign(path: &Path, why: &str) -> anyhow::Error {

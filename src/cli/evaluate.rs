@@ -17,7 +17,7 @@ use crate::judge::{ApiKey, Endpoint, FaultKind, FinishReason, Model, ModelFault,
 use crate::predictions::max_answer_bytes;
 
 use super::answers::{Answers, Logged, Run};
-use super::exit::{Exit, help};
+use super::exit::{Ended, Exit, help};
 use super::pull::{Plan, pull_into};
 use super::pulled::{Folder, Manifest, PulledVideo, Question, Wanted};
 use super::report::bar;
@@ -129,19 +129,18 @@ pub async fn evaluate(arguments: EvaluateArgs) -> anyhow::Result<()> {
         Session { model: &model, folder: &folder, videos: &manifest.videos, frames: arguments.frames };
     let mut tally = Tally::default();
     let outcome = session.ask(&questions, arguments.concurrency.into(), &mut answers, &mut tally).await;
-    tally.report(&arguments, &questions, &answers, &model);
-    outcome?;
-    let answered =
-        questions.iter().filter(|question| answers.answered.contains(&question.question_id)).count();
-    let left = questions.len() - answered;
-    if left == 0 {
-        return Ok(());
+    let summary = tally.report(&arguments, &questions, &answers, &model);
+    let ended = outcome.err().or_else(|| tally.incomplete(&questions, &answers, &folder));
+    match ended {
+        Some(ended) if !arguments.json => {
+            // The cause comes first, and what was done till then below it.
+            Err(ended.exit.with(format!("{}\n{summary}", ended.words)))
+        }
+        ended => {
+            println!("{summary}");
+            ended.map_or(Ok(()), |ended| Err(ended.into()))
+        }
     }
-    let why = match tally.first_fault {
-        Some(fault) => format!(" (the first: {fault}); the same command asks them again"),
-        None => format!("; `secchi pull` into `{}` looks for their frames again", folder.root.display()),
-    };
-    Err(Exit::Incomplete.with(format!("{left} question(s) have no answer{why}")))
 }
 
 /// The pulled folder, filled if need be.
@@ -199,7 +198,7 @@ impl Session<'_> {
         concurrency: usize,
         answers: &mut Answers,
         tally: &mut Tally,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), Ended> {
         let is_left = |question: &&Question| !answers.answered.contains(&question.question_id);
         let left: Vec<&Question> = questions.iter().filter(is_left).collect();
         let bar = progress(questions.len(), left.len());
@@ -292,8 +291,9 @@ fn progress(questions: usize, left: usize) -> ProgressBar {
 }
 
 /// Why nothing more is asked.
-fn stopped(fault: &ModelFault) -> anyhow::Error {
-    let (exit, what) = match fault.fault.kind {
+fn stopped(fault: &ModelFault) -> Ended {
+    let kind = fault.fault.kind;
+    let (exit, what) = match kind {
         FaultKind::Key => {
             (Exit::KeyRefused, "the endpoint refuses the key (`--api-key` or SECCHI_MODEL_API_KEY)")
         }
@@ -305,11 +305,32 @@ fn stopped(fault: &ModelFault) -> anyhow::Error {
         kind if kind.is_outage() => (Exit::Unreachable, "the endpoint is not reached or does not answer"),
         _ => (Exit::Refused, "the endpoint refuses one question after the other"),
     };
-    exit.with(format!("{what}: {fault}; the same command goes on where this one stopped"))
+    // With a wrong key or model, the same command would stop again.
+    let is_wrong = matches!(kind, FaultKind::Key | FaultKind::MissingModel | FaultKind::WrongModel);
+    let hint = if is_wrong { "" } else { "; the same command goes on where this one stopped" };
+    exit.ended(format!("{what}: {fault}{hint}"))
 }
 
 impl Tally {
-    fn report(&self, arguments: &EvaluateArgs, questions: &[Question], answers: &Answers, model: &Model) {
+    /// Why a run that came to its end has left questions without an answer, if it has.
+    fn incomplete(&self, questions: &[Question], answers: &Answers, folder: &Folder) -> Option<Ended> {
+        let is_left = |question: &&Question| !answers.answered.contains(&question.question_id);
+        let left = questions.iter().filter(is_left).count();
+        let why = match &self.first_fault {
+            Some(fault) => format!(" (the first: {fault}); the same command asks them again"),
+            None => format!("; `secchi pull` into `{}` looks for their frames again", folder.root.display()),
+        };
+        (left > 0).then(|| Exit::Incomplete.ended(format!("{left} question(s) have no answer{why}")))
+    }
+
+    /// What was done, as JSON or in lines.
+    fn report(
+        &self,
+        arguments: &EvaluateArgs,
+        questions: &[Question],
+        answers: &Answers,
+        model: &Model,
+    ) -> String {
         let has_answer = |question: &&Question| answers.answered.contains(&question.question_id);
         let answered = questions.iter().filter(has_answer).count();
         let count = |is: fn(&Logged) -> bool| answers.logged().filter(|logged| is(logged)).count();
@@ -322,23 +343,25 @@ impl Tally {
         let left_out = model.left_out();
         let seconds = self.took.as_secs_f64();
         if arguments.json {
-            println!(
-                "{}",
-                json!({
-                    "out": arguments.out, "log": answers.log_path, "questions": questions.len(),
-                    "answered": answered, "asked": self.asked, "failed": self.failed,
-                    "without_frames": self.without_frames, "empty": empty, "cut": cut, "too_long": self.too_long,
-                    "prompt_tokens": sent, "completion_tokens": received, "seconds": seconds,
-                    "left_out": left_out,
-                })
-            );
-            return;
+            return json!({
+                "out": arguments.out, "log": answers.log_path, "questions": questions.len(),
+                "answered": answered, "asked": self.asked, "failed": self.failed,
+                "without_frames": self.without_frames, "empty": empty, "cut": cut, "too_long": self.too_long,
+                "prompt_tokens": sent, "completion_tokens": received, "seconds": seconds,
+                "left_out": left_out,
+            })
+            .to_string();
         }
-        println!("{answered} of {} questions answered in `{}`", questions.len(), arguments.out.display());
-        println!("asked now: {} in {seconds:.0} s, of which {} failed", self.asked, self.failed);
-        let told =
-            |tokens: Option<u64>| tokens.map_or("an unknown number of".to_owned(), |count| count.to_string());
-        println!("{} tokens sent, {} received, over all answers", told(sent), told(received));
+        let mut lines = vec![
+            format!("{answered} of {} questions answered in `{}`", questions.len(), arguments.out.display()),
+            format!("asked now: {} in {seconds:.0} s, of which {} failed", self.asked, self.failed),
+        ];
+        if answered > 0 {
+            let told = |tokens: Option<u64>| {
+                tokens.map_or("an unknown number of".to_owned(), |count| count.to_string())
+            };
+            lines.push(format!("{} tokens sent, {} received, over all answers", told(sent), told(received)));
+        }
         for (count, words) in [
             (
                 self.without_frames,
@@ -349,12 +372,11 @@ impl Tally {
             (self.too_long, "have an answer longer than a submission takes; see `--max-tokens`"),
         ] {
             if count > 0 {
-                println!("{count} question(s) {words}");
+                lines.push(format!("{count} question(s) {words}"));
             }
         }
-        for name in left_out {
-            println!("the endpoint refuses `{name}`; it was left out");
-        }
+        lines.extend(left_out.iter().map(|name| format!("the endpoint refuses `{name}`; it was left out")));
+        lines.join("\n")
     }
 }
 

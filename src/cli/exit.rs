@@ -38,7 +38,12 @@ pub struct Ended {
 impl Exit {
     /// The error of a command that ends so, with what the user is told.
     pub fn with(self, words: impl Into<String>) -> anyhow::Error {
-        Ended { exit: self, words: words.into() }.into()
+        self.ended(words).into()
+    }
+
+    /// The same, for who adds to what is told.
+    pub fn ended(self, words: impl Into<String>) -> Ended {
+        Ended { exit: self, words: words.into() }
     }
 }
 

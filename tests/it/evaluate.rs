@@ -268,6 +268,8 @@ async fn one_question_that_is_refused_is_left_and_the_code_is_3() {
     for words in ["1 question(s) have no answer", "At most 4 image(s)", "--q4"] {
         assert!(ended.stderr.contains(words), "{ended:?}");
     }
+    let (cause, summary) = ended.stderr.split_once('\n').unwrap();
+    assert!(cause.starts_with("error: 1 question") && summary.contains("7000 tokens sent"), "{ended:?}");
     assert_eq!(answers(folder.path()).len(), 7);
 }
 
@@ -279,9 +281,12 @@ async fn an_endpoint_that_helps_nobody_ends_the_run_at_once() {
     let ended = evaluated(folder.path(), &media, &key, &["--concurrency", "1"]);
     assert!(ended.code == Some(5) && ended.stderr.contains("SECCHI_MODEL_API_KEY"), "{ended:?}");
     assert_eq!(key.requests.load(Ordering::SeqCst), 1);
+    assert!(!ended.stderr.contains("the same command") && !ended.stderr.contains("tokens"), "{ended:?}");
+    assert!(ended.stdout.is_empty() && ended.stderr.contains("of which 1 failed"), "{ended:?}");
     let none = StandIn::start(|_, _, _| Some(refusal("404 Not Found", "model `Reef-8B` not found"))).await;
     let ended = evaluated(folder.path(), &media, &none, &["--concurrency", "1"]);
     assert!(ended.code == Some(2) && ended.stderr.contains("model `Reef-8B` not found"), "{ended:?}");
+    assert!(!ended.stderr.contains("the same command"), "{ended:?}");
     let mut dead = evaluate(folder.path(), &media.base, "http://127.0.0.1:9/v1", &[]);
     let ended = tokio::task::block_in_place(|| run(&mut dead));
     assert!(ended.code == Some(4) && ended.stderr.contains("is not reached"), "{ended:?}");
