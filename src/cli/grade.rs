@@ -22,6 +22,10 @@ use super::status::{print_scores, print_warnings};
 /// What a server takes unless it is set otherwise.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
+/// What a file of questions is to be.
+const WITH_KEYS: &str =
+    "`--questions` takes whole records with their keys, as `secchi pull --key` writes them";
+
 /// Grade a prediction file on this machine, as the server does
 ///
 /// Multiple-choice columns are the server's to the last digit. Open-ended answers are scored by the built-in judge, as on
@@ -102,10 +106,11 @@ pub async fn grade(arguments: GradeArgs) -> anyhow::Result<()> {
 }
 
 fn read_content(arguments: &GradeArgs) -> anyhow::Result<ReleaseContent> {
-    let mut content =
-        read_release(open(&arguments.questions)?).map_err(|error| faulty(&arguments.questions, &error))?;
+    let mut content = read_release(open(&arguments.questions)?)
+        .map_err(|error| faulty(&arguments.questions, &error, WITH_KEYS))?;
     if let Some(camera) = &arguments.camera {
-        settle_cameras(&mut content, open(camera)?).map_err(|error| faulty(camera, &error))?;
+        let hint = "`--camera` takes CSV with the columns id and camera";
+        settle_cameras(&mut content, open(camera)?).map_err(|error| faulty(camera, &error, hint))?;
     }
     Ok(content)
 }
@@ -141,13 +146,17 @@ fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
     Exit::Refused.with(format!("`{}` cannot be read: {error}", path.display()))
 }
 
-/// Lists what is wrong with a file of questions or cameras.
-fn faulty(path: &Path, error: &ReleaseError) -> anyhow::Error {
+/// Lists what is wrong with a file of questions or cameras; of questions without keys, it is one thing alone.
+fn faulty(path: &Path, error: &ReleaseError, hint: &str) -> anyhow::Error {
     if let ReleaseError::Faulty(faults) = error {
+        let first = faults.listed.first().map(|fault| fault.line);
+        let mut of_first = faults.listed.iter().filter(|fault| Some(fault.line) == first);
+        if of_first.any(|fault| fault.detail.starts_with("`answer_text` is missing")) {
+            return Exit::Refused.with(format!("`{}` has no keys; {hint}", path.display()));
+        }
         for fault in &faults.listed {
             println!("line {}: {}", fault.line, fault.detail);
         }
     }
-    let hint = "`--questions` takes whole records with their keys, as `secchi pull --key` writes them";
     Exit::Refused.with(format!("`{}`: {error}; {hint}", path.display()))
 }

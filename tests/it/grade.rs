@@ -77,7 +77,8 @@ fn a_faulty_file_is_told_fault_by_fault_and_ends_with_2() {
     assert!(wrong.stdout.contains("the first 100 of 199 faults"), "{}", wrong.stdout);
     let no_keys = grade(folder.path(), "predictions/random.jsonl", "predictions/random.jsonl", &[]);
     assert_eq!(no_keys.code, Some(2), "{no_keys:?}");
-    assert!(no_keys.stderr.contains("whole records with their keys"), "{no_keys:?}");
+    assert!(no_keys.stderr.contains("has no keys; `--questions` takes whole records"), "{no_keys:?}");
+    assert_eq!(no_keys.stdout, "");
     let none = run(&mut program(folder.path(), &["grade", "none.jsonl", "--questions", "none.jsonl"]));
     assert!(none.code == Some(2) && none.stderr.contains("none.jsonl"), "{none:?}");
 }
