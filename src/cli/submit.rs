@@ -22,7 +22,8 @@ use super::status::{print_submission, print_warnings};
     "  secchi submit predictions.jsonl --split val --model-name Reef-8B --access open --parameters-b 8 --dry-run\n  secchi submit predictions.jsonl --split test --model-name Reef-8B --access open --parameters-b 8 --watch"
 ))]
 pub struct SubmitArgs {
-    /// JSONL, a JSON array or object, or CSV; plain, gzip or zstd
+    /// JSONL, a JSON array or object, CSV or TSV, the samples of `lmms-eval --log_samples`, or a result table of VLMEvalKit
+    /// (.xlsx, .tsv or .json); plain, gzip or zstd
     file: PathBuf,
     /// test or val
     #[arg(long)]

@@ -392,3 +392,11 @@ fn every_client_command_tells_its_exit_codes() {
         }
     }
 }
+
+#[test]
+fn the_help_names_every_form_of_a_prediction_file() {
+    let text = run(&mut program(Path::new("."), &["submit", "--help"])).stdout();
+    for form in ["JSONL", "JSON array", "CSV", "TSV", "lmms-eval", "VLMEvalKit", ".xlsx"] {
+        assert!(text.contains(form), "{form}: {text}");
+    }
+}
