@@ -114,7 +114,7 @@ async fn every_fault_of_a_file_is_a_row_and_the_code_is_2() {
         assert!(refused.stdout.contains(word), "{word}: {}", refused.stdout);
     }
     assert!(
-        refused.stderr.contains("(422, `invalid_predictions`): mend what is listed above (3 faults)"),
+        refused.stderr.contains("(422, `invalid_predictions`): mend what is listed above (4 faults)"),
         "{refused:?}"
     );
     let json = submitted(&secchi, &team, &file, &["--json"]);
