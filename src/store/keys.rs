@@ -42,25 +42,21 @@ impl Key {
 
 type Row = (String, String, String, String, i64, Option<i64>, Option<i64>, Option<i64>);
 
-const KEY_COLUMNS: (
-    api_keys::id,
-    api_keys::name,
-    api_keys::scope,
-    api_keys::prefix,
-    api_keys::created_at_ms,
-    api_keys::expires_at_ms,
-    api_keys::last_used_at_ms,
-    api_keys::revoked_at_ms,
-) = (
-    api_keys::id,
-    api_keys::name,
-    api_keys::scope,
-    api_keys::prefix,
-    api_keys::created_at_ms,
-    api_keys::expires_at_ms,
-    api_keys::last_used_at_ms,
-    api_keys::revoked_at_ms,
-);
+/// Selects the columns of a key.
+macro_rules! key_columns {
+    () => {
+        (
+            api_keys::id,
+            api_keys::name,
+            api_keys::scope,
+            api_keys::prefix,
+            api_keys::created_at_ms,
+            api_keys::expires_at_ms,
+            api_keys::last_used_at_ms,
+            api_keys::revoked_at_ms,
+        )
+    };
+}
 
 fn key(row: Row) -> Result<Key> {
     let (id, name, scope, prefix, created_at_ms, expires_at_ms, last_used_at_ms, revoked_at_ms) = row;
@@ -87,14 +83,14 @@ pub fn insert_key(connection: &mut DbConnection, team_id: &str, key: &Key, sha25
 /// The keys of a team, revoked and expired ones too, newest first.
 pub fn load_keys(connection: &mut DbConnection, team_id: &str) -> Result<Vec<Key>> {
     let of_team = api_keys::table.filter(api_keys::team_id.eq(team_id));
-    let rows: Vec<Row> = of_team.order(api_keys::id.desc()).select(KEY_COLUMNS).load(connection)?;
+    let rows: Vec<Row> = of_team.order(api_keys::id.desc()).select(key_columns!()).load(connection)?;
     rows.into_iter().map(key).collect()
 }
 
 /// The team's key with this id.
 pub fn find_key(connection: &mut DbConnection, team_id: &str, id: &str) -> Result<Option<Key>> {
     let of_team = api_keys::table.find(id).filter(api_keys::team_id.eq(team_id));
-    let row: Option<Row> = of_team.select(KEY_COLUMNS).first(connection).optional()?;
+    let row: Option<Row> = of_team.select(key_columns!()).first(connection).optional()?;
     row.map(key).transpose()
 }
 
@@ -138,7 +134,7 @@ pub fn find_owner_by_hash(connection: &mut DbConnection, sha256: &str) -> Result
     let row = api_keys::table
         .inner_join(teams::table.on(teams::id.eq(api_keys::team_id)))
         .filter(api_keys::sha256.eq(sha256))
-        .select((KEY_COLUMNS, COLUMNS))
+        .select((key_columns!(), COLUMNS))
         .first(connection)
         .optional()?;
     owner(row)
@@ -149,7 +145,7 @@ pub fn find_owner(connection: &mut DbConnection, id: &str) -> Result<Option<KeyO
     let row = api_keys::table
         .inner_join(teams::table.on(teams::id.eq(api_keys::team_id)))
         .filter(api_keys::id.eq(id))
-        .select((KEY_COLUMNS, COLUMNS))
+        .select((key_columns!(), COLUMNS))
         .first(connection)
         .optional()?;
     owner(row)

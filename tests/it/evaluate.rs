@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use secchi::domain::question::Split;
 
-use crate::client_submit::{http, odd_server};
+use crate::odd_server::{http, odd_server};
 use crate::process::until;
 use crate::program::{Ended, run, secchi as program};
 use crate::pull::{FRAMES, Media, frame_bytes, public_questions};

@@ -41,6 +41,7 @@ mod mail;
 mod metadata;
 mod metering;
 mod migrations;
+mod odd_server;
 mod operations;
 mod pages;
 mod pages_accounts;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::client_submit::{http, odd_server};
+use crate::odd_server::{http, odd_server};
 use crate::process::until;
 use crate::program::{Ended, run, secchi as program};
 use crate::support::sample_bytes;
