@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use crate::domain::question::Split;
 use crate::domain::submission::Feedback;
+use crate::store::history::note_board_changes;
 use crate::store::releases::{
     self, KeyRow, QuestionRow, Release, Video as VideoRow, activate_release, find_release, insert_release,
 };
@@ -148,6 +149,7 @@ fn store_release(
     release.active = releases::find_active_release(connection, release.split)?.is_none();
     let (videos, questions, keys) = rows(&release.id, content);
     insert_release(connection, &release, &videos, &questions, &keys)?;
+    note_board_changes(connection, now_ms)?;
     bump_board_revision(connection)?;
     let subject = format!("{}/{}", release.split, release.name);
     let action = (COMMAND_LINE, "import_release", subject.as_str());
@@ -172,6 +174,7 @@ pub async fn make_active(
             };
             let before = releases::find_active_release(connection, split)?.map(|release| release.name);
             activate_release(connection, split, &release.id)?;
+            note_board_changes(connection, now_ms)?;
             bump_board_revision(connection)?;
             let action = (COMMAND_LINE, "activate_release", split.as_str());
             insert_audit(connection, now_ms, action, before.as_deref(), Some(&name))?;

@@ -28,6 +28,11 @@ pub fn is_day(text: &str) -> bool {
     read.is_ok_and(|read| read.format(DAY_FORMAT).to_string() == text)
 }
 
+/// The last instant of a UTC day as [`day`] writes it; none where it is no day.
+pub fn day_end_ms(day: &str) -> Option<i64> {
+    parse_rfc3339(&format!("{day}T23:59:59.999Z"))
+}
+
 /// The first instant of the UTC day after the one that holds `instant_ms`.
 pub fn next_day_ms(instant_ms: i64) -> i64 {
     (instant_ms.div_euclid(DAY_MS) + 1) * DAY_MS

@@ -8,6 +8,7 @@ pub mod instant;
 pub mod key;
 pub mod line;
 pub mod outcome;
+pub mod paper;
 pub mod question;
 pub mod sign;
 pub mod signup;

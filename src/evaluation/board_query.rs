@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::domain::column::Column;
+use crate::domain::instant::{day_end_ms, is_day, parse_rfc3339};
 use crate::domain::question::Split;
 use crate::domain::submission::Group;
 use crate::store::StoreError;
@@ -33,6 +34,16 @@ impl std::fmt::Display for Sort {
     }
 }
 
+/// How rows with equal claims to the top are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum View {
+    /// All rows in one order.
+    #[default]
+    Ranks,
+    /// One order within each group, the groups as in the paper, baselines last.
+    Groups,
+}
+
 /// Which rows a board shows, and in what order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BoardQuery {
@@ -46,12 +57,27 @@ pub struct BoardQuery {
     pub all: bool,
     /// The judge configuration with this id instead of the current one.
     pub judge: Option<String>,
+    /// The release with this name instead of the active one.
+    pub release: Option<String>,
+    /// The board as it stood at this instant instead of the present one.
+    pub as_of_ms: Option<i64>,
+    /// How the rows are laid out.
+    pub view: View,
 }
 
 impl BoardQuery {
     /// The board of a split that is shown unless more is said.
     pub const fn of(split: Split) -> BoardQuery {
-        BoardQuery { split, sort: Sort::DEFAULT, group: None, all: false, judge: None }
+        BoardQuery {
+            split,
+            sort: Sort::DEFAULT,
+            group: None,
+            all: false,
+            judge: None,
+            release: None,
+            as_of_ms: None,
+            view: View::Ranks,
+        }
     }
 }
 
@@ -67,6 +93,16 @@ pub enum BoardQueryError {
         /// What was given.
         asked: String,
         /// The ids of the configurations that are current or were so once.
+        known: Vec<String>,
+    },
+    /// The split has no such release.
+    #[error("`{split}` has no release `{asked}`; it has {}", known.join(", "))]
+    UnknownRelease {
+        /// The split.
+        split: Split,
+        /// What was given.
+        asked: String,
+        /// The names of its releases.
         known: Vec<String>,
     },
     /// Another parameter has a value that it cannot have.
@@ -95,20 +131,26 @@ pub struct BoardParameters {
     pub sort: Option<String>,
     /// Only this group: `open-small`, `open-large` or `closed`.
     pub group: Option<String>,
-    /// `json` or `csv`; `Accept` works too.
+    /// `json`, `csv`, `tex` or `md`; `Accept` works too.
     pub format: Option<String>,
     /// 1 for all submissions of a team's model instead of the newest.
     pub all: Option<String>,
     /// The id of a judge configuration that was current once; the current one unless said.
     pub judge: Option<String>,
+    /// The name of a release of the split; the active one unless said.
+    pub release: Option<String>,
+    /// A day, meaning its end in UTC, or an RFC 3339 instant: the board as it stood then.
+    pub as_of: Option<String>,
+    /// `ranks` for one order of all rows, `groups` for one within each group.
+    pub view: Option<String>,
 }
 
 impl BoardParameters {
-    /// The board that is meant.
+    /// The board that is meant, laid out as `default_view` says unless the parameters do.
     ///
     /// # Errors
     /// When a parameter has a value that it cannot have.
-    pub fn query(&self) -> Result<BoardQuery, BoardQueryError> {
+    pub fn query(&self, default_view: View) -> Result<BoardQuery, BoardQueryError> {
         let wrong = |name, value: &str, allowed| BoardQueryError::Parameter {
             name,
             value: value.to_owned(),
@@ -135,7 +177,22 @@ impl BoardParameters {
             Some("1") => true,
             Some(other) => return Err(wrong("all", other, "0 or 1")),
         };
-        Ok(BoardQuery { split, sort, group, all, judge: self.judge.clone() })
+        let as_of_ms = match self.as_of.as_deref() {
+            None => None,
+            Some(text) => {
+                let known = if is_day(text) { day_end_ms(text) } else { parse_rfc3339(text) };
+                let day = "a day such as `2026-11-30`, or an instant such as `2026-11-30T12:00:00Z`";
+                Some(known.ok_or_else(|| wrong("as_of", text, day))?)
+            }
+        };
+        let view = match self.view.as_deref() {
+            None => default_view,
+            Some("ranks") => View::Ranks,
+            Some("groups") => View::Groups,
+            Some(other) => return Err(wrong("view", other, "`ranks` or `groups`")),
+        };
+        let (judge, release) = (self.judge.clone(), self.release.clone());
+        Ok(BoardQuery { split, sort, group, all, judge, release, as_of_ms, view })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::judge::{
 use crate::limiter::{FlowLimits, Gate};
 use crate::predictions::max_answer_bytes;
 use crate::store::configurations::{self, CURRENT, ConfigurationRow, STAGED};
+use crate::store::history::note_board_changes;
 use crate::store::rejudgings::wake_rejudgings;
 use crate::store::submissions::wake_paused;
 use crate::store::{Store, StoreError, load_judge_checked, note_judge_checked};
@@ -234,7 +235,10 @@ impl Judges {
         let inserted: Result<(), StoreError> = store
             .write(move |connection| match configurations::find_current_configuration(connection)? {
                 Some(_) => Ok(()),
-                None => configurations::insert_configuration(connection, &row),
+                None => {
+                    configurations::insert_configuration(connection, &row)?;
+                    note_board_changes(connection, now_ms)
+                }
             })
             .await;
         match inserted {

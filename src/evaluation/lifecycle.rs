@@ -128,7 +128,7 @@ pub async fn update_submission(
                 // Whoever rejudges it stops: nobody is to see what comes of it.
                 leases::revoke_lease(connection, &id)?;
             }
-            publication::update_description(connection, &id, metadata)?;
+            publication::update_description(connection, &id, metadata, now_ms)?;
             bump_board_revision(connection)?;
             Ok(submission)
         })

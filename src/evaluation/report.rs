@@ -15,16 +15,16 @@ use crate::scoring::captions::{CaptionFacts, caption_facts};
 use crate::scoring::decimals::rounded;
 use crate::scoring::pairs::{Difference, difference, holm};
 use crate::store::configurations::find_current_configuration;
+use crate::store::ranges::Scope;
 use crate::store::scores::{Score, find_outcomes, load_scores};
 use crate::store::standing::{StandingRow, load_standing};
 use crate::store::submissions::Submission;
 use crate::store::{DbConnection, StoreError};
 
 use super::Evaluation;
-use super::board_query::BoardQuery;
 use super::catalogue::GradingRelease;
 use super::series::are_alike;
-use super::standing::shown_rows;
+use super::standing::in_scope;
 use super::work::{WorkError, answered};
 
 /// Entries above and below that a submission is compared with.
@@ -223,7 +223,7 @@ fn neighbours(
     let scores = load_scores(connection, &submission.id, configuration_id)?;
     let Some(own_value) = value(&scores) else { return Ok(Vec::new()) };
     let standing = load_standing(connection, &release.release.id, &judge.id)?;
-    let others = shown_rows(standing, &BoardQuery::of(submission.metadata.split)).into_iter();
+    let others = in_scope(standing, Scope::Newest).into_iter();
     let others = others.filter(|row| row.team_id != submission.team_id);
     let others = others.filter_map(|row| Some((value(&row.scores)?, row))).collect();
     let mut found = Vec::new();

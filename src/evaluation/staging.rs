@@ -9,6 +9,7 @@ use crate::store::configurations::{
     CURRENT, ConfigurationRow, STAGED, insert_configuration, load_configurations, lock_configurations,
     retire_configuration, update_configuration_state,
 };
+use crate::store::history::note_board_changes;
 use crate::store::rejudgings::{load_coverage, revoke_rejudgers};
 use crate::store::standing::{adopt_configuration, load_unjudged};
 use crate::store::{DbConnection, Store, StoreError, bump_board_revision, insert_audit, leases, submissions};
@@ -196,6 +197,7 @@ pub async fn activate(store: &Store, id: Option<String>, now_ms: i64) -> Result<
             retire_configuration(connection, CURRENT, now_ms)?;
             update_configuration_state(connection, &id, CURRENT)?;
             adopt_configuration(connection, &id)?;
+            note_board_changes(connection, now_ms)?;
             settle_rejudgings(connection, now_ms)?;
             let subject = (ACTOR, "activate_judge", id.as_str());
             insert_audit(connection, now_ms, subject, Some(&current.id), Some(&id))?;

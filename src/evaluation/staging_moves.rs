@@ -7,12 +7,12 @@ use serde::Serialize;
 use crate::domain::column::{Column, Unit};
 use crate::domain::question::Split;
 use crate::scoring::ranking::{self, Direction};
+use crate::store::ranges::Scope;
 use crate::store::releases::find_active_release;
 use crate::store::standing::{StandingRow, load_standing};
 use crate::store::{DbConnection, StoreError};
 
-use super::board_query::BoardQuery;
-use super::standing::shown_rows;
+use super::standing::in_scope;
 
 /// An entry whose rank in a column would change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,7 +44,7 @@ pub fn rank_moves(connection: &mut DbConnection, from: &str, to: &str) -> Result
         let Some(release) = find_active_release(connection, split)? else { continue };
         let from = load_standing(connection, &release.id, from)?;
         let to = load_standing(connection, &release.id, to)?;
-        let (from, to) = (shown_beside(from.clone(), &to, split), shown_beside(to, &from, split));
+        let (from, to) = (shown_beside(from.clone(), &to), shown_beside(to, &from));
         for column in Column::ALL.iter().filter(|column| column.unit() == Unit::Points) {
             moves.extend(column_moves(split, *column, &from, &to));
         }
@@ -53,10 +53,10 @@ pub fn rank_moves(connection: &mut DbConnection, from: &str, to: &str) -> Result
 }
 
 /// The rows that a board shows of those that another configuration has too.
-fn shown_beside(rows: Vec<StandingRow>, others: &[StandingRow], split: Split) -> Vec<StandingRow> {
+fn shown_beside(rows: Vec<StandingRow>, others: &[StandingRow]) -> Vec<StandingRow> {
     let others: HashSet<&str> = others.iter().map(|row| row.submission_id.as_str()).collect();
     let common = rows.into_iter().filter(|row| others.contains(row.submission_id.as_str())).collect();
-    shown_rows(common, &BoardQuery::of(split))
+    in_scope(common, Scope::Newest)
 }
 
 /// The moves in one column; both lists hold the same entries in the same order.

@@ -6,17 +6,24 @@ use serde::Serialize;
 
 use crate::domain::column::{CaptionDimension, Column, Unit};
 use crate::domain::instant;
+use crate::domain::paper::{paper_tables, printed_number};
 use crate::domain::question::Split;
 use crate::domain::submission::{Group, Visibility};
 use crate::judge::Kind;
+use crate::scoring::baselines::Rule;
 use crate::scoring::ranking::{self, Direction};
+use crate::scoring::standings::Standing;
 use crate::store::DbConnection;
 use crate::store::configurations::{ConfigurationRow, find_current_configuration, load_configurations};
-use crate::store::releases::{Release, find_active_release};
+use crate::store::history::find_shown;
+use crate::store::ranges::{Scope, Standings, load_baselines, load_standings};
+use crate::store::releases::{
+    Release, find_active_release, find_release, load_counts, load_release, load_releases,
+};
 use crate::store::scores::Score;
 use crate::store::standing::{StandingRow, load_scored_times, load_standing};
 
-use super::board_query::{BoardQuery, BoardQueryError, Sort};
+use super::board_query::{BoardQuery, BoardQueryError, Sort, View};
 
 /// A column of the leaderboard.
 #[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
@@ -67,10 +74,10 @@ pub struct ScoreCell {
     pub value: f64,
     /// Percent of 100, or points from 0 to 5.
     pub unit: Unit,
-    /// The 95 % interval.
-    pub ci95: [f64; 2],
-    /// How many questions it rests on.
-    pub n: i32,
+    /// The 95 % interval; null where the score was not made here.
+    pub ci95: Option<[f64; 2]>,
+    /// How many questions it rests on; null where the score was not made here.
+    pub n: Option<i32>,
 }
 
 /// Scores by column.
@@ -80,7 +87,7 @@ pub type ScoreCells = BTreeMap<Column, ScoreCell>;
 pub fn score_cells(scores: &[Score]) -> ScoreCells {
     let cell = |score: &Score| {
         let unit = score.column.unit();
-        (score.column, ScoreCell { value: score.value, unit, ci95: score.ci95, n: score.n })
+        (score.column, ScoreCell { value: score.value, unit, ci95: Some(score.ci95), n: Some(score.n) })
     };
     scores.iter().map(cell).collect()
 }
@@ -90,8 +97,13 @@ pub fn score_cells(scores: &[Score]) -> ScoreCells {
 pub struct Row {
     /// Its place by the sorted column, 1 the best; equal values share one.
     pub rank: Option<u32>,
-    /// The best and worst place that the pairwise tests allow.
+    /// The best and worst place that the pairwise tests allow; null until they are made.
     pub rank_range: Option<[u32; 2]>,
+    /// The tier by the sorted column, 1 the best: entries of one tier cannot be told apart from its first.
+    pub tier: Option<u32>,
+    /// How the entry stands in each column; empty until the pairwise tests are made.
+    #[serde(skip)]
+    pub standings: BTreeMap<Column, Standing>,
     /// The entry's id.
     pub entry: Option<String>,
     /// The team's short name; null for an anonymous entry.
@@ -100,13 +112,16 @@ pub struct Row {
     pub model_name: String,
     /// The model's backbone.
     pub backbone: Option<String>,
-    /// The model's group.
-    pub group: Group,
+    /// The model's group; null for a baseline.
+    pub group: Option<Group>,
     /// Scores by column; one that does not stand is absent.
     #[schema(value_type = BTreeMap<String, ScoreCell>)]
     pub scores: ScoreCells,
     /// True for rows that were printed in the paper and not scored here.
     pub reported: bool,
+    /// The values of such a row as they are printed; empty for others.
+    #[serde(skip)]
+    pub printed: BTreeMap<Column, String>,
     /// True for baselines that never see a video.
     pub blind: bool,
     /// The team's scored submissions to this split up to then; null for an anonymous entry, whose team the number would
@@ -140,13 +155,14 @@ pub struct GroupAverages {
 pub struct Leaderboard {
     /// The split.
     pub split: Split,
-    /// The active release's name; null while there is none.
+    /// The release's name; null while none is active.
     pub release: Option<String>,
+    /// SHA-256 of the release's content, in hex.
+    pub release_sha256: Option<String>,
     /// The judge behind the open-ended columns.
     pub judge: Option<JudgeHead>,
-    /// Whether that judge was asked for by its id.
-    #[serde(skip)]
-    pub is_judge_asked: bool,
+    /// The instant whose board this is; null for the present one.
+    pub as_of: Option<String>,
     /// The column that the rows are sorted by, `-` in front for descending.
     pub sort: String,
     /// The columns, in order.
@@ -155,40 +171,127 @@ pub struct Leaderboard {
     pub rows: Vec<Row>,
     /// Averages by group.
     pub groups: Vec<GroupAverages>,
+    /// What was asked for.
+    #[serde(skip)]
+    pub query: BoardQuery,
+    /// Facts for readers of the page.
+    #[serde(skip)]
+    pub facts: BoardFacts,
 }
 
-/// The leaderboard as it stands in the database.
+/// What a page tells of a board beside its rows.
+#[derive(Debug, Clone, Default)]
+pub struct BoardFacts {
+    /// Entries of all groups.
+    pub entries: usize,
+    /// Questions of the release.
+    pub questions: i64,
+    /// Videos of the release.
+    pub videos: i64,
+    /// When the newest entry was published.
+    pub newest_at: Option<String>,
+}
+
+/// The leaderboard as it stands in the database, or stood at the instant that is asked for.
 ///
 /// # Errors
-/// When there is none under the judge that is asked for, or the database fails.
+/// When there is none of the release or under the judge that is asked for, or the database fails.
 pub fn leaderboard(
     connection: &mut DbConnection,
     query: &BoardQuery,
 ) -> Result<Leaderboard, BoardQueryError> {
-    let release: Option<Release> = find_active_release(connection, query.split)?;
-    let judge = match &query.judge {
-        None => find_current_configuration(connection)?,
-        Some(id) => Some(find_judge(connection, id)?),
-    };
-    let rows = match (&release, &judge) {
-        (Some(release), Some(judge)) => {
-            let standing = load_standing(connection, &release.id, &judge.id)?;
-            let attempts = attempts(load_scored_times(connection, query.split)?);
-            shown_rows(standing, query).into_iter().map(|row| shown(row, &attempts)).collect()
-        }
-        _ => Vec::new(),
-    };
+    let (release, judge) = shown_then(connection, query)?;
+    let (mut rows, mut facts) = (Vec::new(), BoardFacts::default());
+    if let (Some(release), Some(judge)) = (&release, &judge) {
+        rows = entries(connection, query, (release, judge), &mut facts)?;
+    }
+    if query.split == Split::Test {
+        rows.extend(reported_rows());
+    }
+    if let Some(release) = &release {
+        let baselines = load_baselines(connection, &release.id)?;
+        rows.extend(baselines.iter().map(|(rule, scores)| blind_row(*rule, scores)));
+        let (videos, types) = load_counts(connection, &release.id)?;
+        (facts.questions, facts.videos) = (types.iter().map(|(_, count)| count).sum(), videos);
+    }
     let groups = groups(&rows);
+    let mut rows = ordered(rows, query.sort, query.view);
+    rows.retain(|row| query.group.is_none() || row.group == query.group);
     Ok(Leaderboard {
         split: query.split,
+        release_sha256: release.as_ref().map(|release| release.content_sha256.clone()),
         release: release.map(|release| release.name),
         judge: judge.map(JudgeHead::from),
-        is_judge_asked: query.judge.is_some(),
+        as_of: query.as_of_ms.map(instant::rfc3339),
         sort: query.sort.to_string(),
         columns: Column::ALL.iter().map(|column| column_head(*column)).collect(),
-        rows: ordered(rows, query.sort),
+        rows,
         groups,
+        query: query.clone(),
+        facts,
     })
+}
+
+/// The release and the judge configuration that are asked for, or those of the instant that is asked for.
+fn shown_then(
+    connection: &mut DbConnection,
+    query: &BoardQuery,
+) -> Result<(Option<Release>, Option<ConfigurationRow>), BoardQueryError> {
+    let then = match query.as_of_ms {
+        Some(at_ms) => find_shown(connection, query.split, at_ms)?,
+        None => None,
+    };
+    let release = match (&query.release, &then) {
+        (Some(name), _) => Some(find_named_release(connection, query.split, name)?),
+        (None, Some((release_id, _))) => Some(load_release(connection, release_id)?),
+        (None, None) if query.as_of_ms.is_some() => None,
+        (None, None) => find_active_release(connection, query.split)?,
+    };
+    let judge = match (&query.judge, &then) {
+        (Some(id), _) => Some(find_judge(connection, id)?),
+        (None, Some((_, id))) => Some(find_judge(connection, id)?),
+        (None, None) => find_current_configuration(connection)?,
+    };
+    Ok((release, judge))
+}
+
+fn find_named_release(
+    connection: &mut DbConnection,
+    split: Split,
+    name: &str,
+) -> Result<Release, BoardQueryError> {
+    if let Some(release) = find_release(connection, split, name)? {
+        return Ok(release);
+    }
+    let of_split = load_releases(connection)?.into_iter().filter(|release| release.split == split);
+    let known = of_split.map(|release| format!("`{}`", release.name)).collect();
+    Err(BoardQueryError::UnknownRelease { split, asked: name.to_owned(), known })
+}
+
+/// The rows that were scored here, oldest first.
+fn entries(
+    connection: &mut DbConnection,
+    query: &BoardQuery,
+    (release, judge): (&Release, &ConfigurationRow),
+    facts: &mut BoardFacts,
+) -> Result<Vec<Row>, BoardQueryError> {
+    let mut standing = load_standing(connection, &release.id, &judge.id)?;
+    let scope = if query.all { Scope::All } else { Scope::Newest };
+    let mut compared = HashMap::new();
+    match query.as_of_ms {
+        Some(at_ms) => standing.retain(|row| row.published_at_ms <= at_ms),
+        // Only the present rows are compared with each other.
+        None => compared = load_standings(connection, (&release.id, &judge.id, scope))?,
+    }
+    let attempts = attempts(load_scored_times(connection, query.split)?);
+    let standing = in_scope(standing, scope);
+    facts.entries = standing.len();
+    facts.newest_at = standing.iter().map(|row| row.published_at_ms).max().map(instant::rfc3339);
+    let row = |row: StandingRow| {
+        let standings = compared.remove(&row.submission_id).unwrap_or_default();
+        shown(row, &attempts, standings)
+    };
+    Ok(standing.into_iter().map(row).collect())
 }
 
 /// The configuration with this id, if there is a board under it.
@@ -209,15 +312,11 @@ pub fn column_head(column: Column) -> ColumnHead {
     ColumnHead { id: column, label: column.label(), unit: column.unit(), higher_is_better: true }
 }
 
-/// The rows that a query shows: of each team and model the newest, unless all are asked for.
-pub(super) fn shown_rows(standing: Vec<StandingRow>, query: &BoardQuery) -> Vec<StandingRow> {
+/// The rows that a board shows: of each team and model the newest, unless all are in its scope.
+pub(super) fn in_scope(standing: Vec<StandingRow>, scope: Scope) -> Vec<StandingRow> {
     let mut seen = HashSet::new();
-    let mut rows: Vec<StandingRow> = standing
-        .into_iter()
-        .rev()
-        .filter(|row| query.group.is_none_or(|group| group == group_of(row)))
-        .filter(|row| query.all || seen.insert(line_of(row)))
-        .collect();
+    let is_shown = |row: &StandingRow| scope == Scope::All || seen.insert(line_of(row));
+    let mut rows: Vec<StandingRow> = standing.into_iter().rev().filter(is_shown).collect();
     rows.reverse();
     rows
 }
@@ -226,10 +325,6 @@ pub(super) fn shown_rows(standing: Vec<StandingRow>, query: &BoardQuery) -> Vec<
 /// disappears when a nameless one comes would tell whose that is.
 fn line_of(row: &StandingRow) -> (String, String, bool) {
     (row.team_id.clone(), row.model_name.clone(), row.visibility == Visibility::Public)
-}
-
-fn group_of(row: &StandingRow) -> Group {
-    Group::of(row.access, row.parameters_b)
 }
 
 /// By submission, how many scored submissions its team had made up to then.
@@ -243,54 +338,116 @@ fn attempts(times: Vec<(String, String)>) -> HashMap<String, usize> {
     times.into_iter().map(&mut number).collect()
 }
 
-fn shown(row: StandingRow, attempts: &HashMap<String, usize>) -> Row {
+fn shown(row: StandingRow, attempts: &HashMap<String, usize>, standings: Standings) -> Row {
     let is_named = row.visibility == Visibility::Public;
     Row {
-        rank: None,
-        rank_range: None,
         attempts: attempts.get(&row.submission_id).copied().filter(|_| is_named),
-        group: group_of(&row),
+        group: Some(Group::of(row.access, row.parameters_b)),
         entry: Some(row.submission_id),
         team: is_named.then_some(row.team),
-        model_name: row.model_name,
         backbone: row.backbone,
         scores: score_cells(&row.scores),
-        reported: false,
-        blind: false,
         submitted_at: Some(instant::rfc3339(row.created_at_ms)),
+        standings,
+        ..Row::named(row.model_name)
     }
 }
 
-fn ordered(rows: Vec<Row>, sort: Sort) -> Vec<Row> {
-    let values: Vec<Option<f64>> =
-        rows.iter().map(|row| row.scores.get(&sort.column).map(|cell| cell.value)).collect();
+impl Row {
+    /// A row of which nothing is known but its model's name.
+    fn named(model_name: String) -> Row {
+        Row {
+            rank: None,
+            rank_range: None,
+            tier: None,
+            standings: Standings::new(),
+            entry: None,
+            team: None,
+            model_name,
+            backbone: None,
+            group: None,
+            scores: ScoreCells::new(),
+            reported: false,
+            printed: BTreeMap::new(),
+            blind: false,
+            attempts: None,
+            submitted_at: None,
+        }
+    }
+}
+
+/// The paper's rows, in its order.
+fn reported_rows() -> impl Iterator<Item = Row> {
+    paper_tables().iter().flat_map(|group| {
+        group.models.iter().map(|model| Row {
+            group: Some(group.group),
+            backbone: model.backbone.clone(),
+            scores: printed_cells(&model.values),
+            printed: model.values.clone(),
+            reported: true,
+            ..Row::named(model.model.clone())
+        })
+    })
+}
+
+/// Printed values as scores; `MCQ` is the mean of the seven printed percentages.
+fn printed_cells(printed: &BTreeMap<Column, String>) -> ScoreCells {
+    let cell =
+        |column: Column, value| (column, ScoreCell { value, unit: column.unit(), ci95: None, n: None });
+    let values: BTreeMap<Column, f64> =
+        printed.iter().filter_map(|(column, printed)| Some((*column, printed_number(printed)?))).collect();
+    let mean = Column::PERCENT.iter().map(|column| values.get(column)).sum::<Option<f64>>();
+    let mean = mean.map(|sum| (Column::Mcq, sum / Column::PERCENT.len() as f64));
+    values.into_iter().chain(mean).map(|(column, value)| cell(column, value)).collect()
+}
+
+fn blind_row(rule: Rule, scores: &[Score]) -> Row {
+    Row { scores: score_cells(scores), blind: true, ..Row::named(rule.label().to_owned()) }
+}
+
+/// The rows in order. Only entries are ranked; the others stand where their values put them.
+fn ordered(rows: Vec<Row>, sort: Sort, view: View) -> Vec<Row> {
+    let value = |row: &Row| row.scores.get(&sort.column).map(|cell| cell.value);
+    let values: Vec<Option<f64>> = rows.iter().map(value).collect();
+    let own = |row: &Row| value(row).filter(|_| row.entry.is_some());
+    let ranked: Vec<Option<f64>> = rows.iter().map(own).collect();
     let direction = if sort.descending { Direction::Descending } else { Direction::Ascending };
-    let ranking = ranking::rank(&values, direction);
+    let mut order = ranking::rank(&values, direction).order;
+    let ranks = ranking::rank(&ranked, direction).ranks;
+    if view == View::Groups {
+        // A stable sort: the order within a group stays.
+        order.sort_by_key(|place| rows[*place].group.map_or(Group::ALL.len(), |group| group as usize));
+    }
     let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
-    ranking
-        .order
-        .into_iter()
-        .filter_map(|place| Some(Row { rank: ranking.ranks[place], ..rows[place].take()? }))
-        .collect()
+    let placed = |place: usize| {
+        let row = rows[place].take()?;
+        let rank = ranks[place];
+        let standing = row.standings.get(&sort.column);
+        // What was published since may have pushed it out of the range that was worked out before.
+        let range = standing.zip(rank).map(|(standing, rank)| {
+            let [best, worst] = standing.range;
+            [best.min(rank), worst.max(rank)]
+        });
+        let tier = standing.map(|standing| standing.tier);
+        Some(Row { rank, rank_range: range, tier, ..row })
+    };
+    order.into_iter().filter_map(placed).collect()
 }
 
 fn groups(rows: &[Row]) -> Vec<GroupAverages> {
-    let average = |group: &Group| {
+    let of = |group: Group, reported: bool| {
         let of_group: Vec<BTreeMap<Column, f64>> = rows
             .iter()
-            .filter(|row| row.group == *group)
+            .filter(|row| row.group == Some(group) && row.reported == reported)
             .map(|row| row.scores.iter().map(|(column, cell)| (*column, cell.value)).collect())
             .collect();
-        let averages = ranking::averages(&of_group);
+        ranking::averages(&of_group)
+    };
+    let average = |group: &Group| {
+        let (averages, reported_averages) = (of(*group, false), of(*group, true));
         let change = ranking::change(&averages);
-        let none = BTreeMap::new();
-        GroupAverages {
-            group: *group,
-            averages,
-            change,
-            reported_averages: none,
-            reported_change: BTreeMap::new(),
-        }
+        let reported_change = ranking::change(&reported_averages);
+        GroupAverages { group: *group, averages, change, reported_averages, reported_change }
     };
     Group::ALL.iter().map(average).collect()
 }

@@ -45,7 +45,7 @@ fn record(row: &Row) -> Vec<String> {
         text(&row.team),
         defused(&row.model_name),
         text(&row.backbone),
-        row.group.to_string(),
+        row.group.map(|group| group.to_string()).unwrap_or_default(),
         row.reported.to_string(),
         row.blind.to_string(),
         row.attempts.map(|attempts| attempts.to_string()).unwrap_or_default(),
@@ -53,12 +53,12 @@ fn record(row: &Row) -> Vec<String> {
     ];
     for column in Column::ALL {
         match row.scores.get(column) {
-            Some(cell) => record.extend([
-                cell.value.to_string(),
-                cell.ci95[0].to_string(),
-                cell.ci95[1].to_string(),
-                cell.n.to_string(),
-            ]),
+            Some(cell) => {
+                let bound = |place: usize| cell.ci95.map(|bounds| bounds[place].to_string());
+                let n = cell.n.map(|n| n.to_string());
+                record.push(cell.value.to_string());
+                record.extend([bound(0), bound(1), n].map(Option::unwrap_or_default));
+            }
             None => record.extend(std::iter::repeat_n(String::new(), 4)),
         }
     }

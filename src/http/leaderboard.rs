@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, get, web};
 use super::Shared;
 use super::csv;
 use super::error::{Answer, Problem};
-use crate::evaluation::board_query::{BoardParameters, BoardQueryError};
+use crate::evaluation::board_query::{BoardParameters, BoardQueryError, View};
 use crate::evaluation::boards::BoardFormat;
 use crate::evaluation::standing::Leaderboard;
 
@@ -21,7 +21,7 @@ use crate::evaluation::standing::Leaderboard;
         (status = 200, description = "The board", content((Leaderboard = "application/json"), (String = "text/csv"))),
         (status = 304, description = "The board that `If-None-Match` names still stands"),
         (status = 400, description = "A parameter is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 404, description = "`judge` was never current; the detail names those that were", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "`judge` was never current, or the split has no such `release`; the detail names those that there are", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/leaderboard")]
@@ -30,7 +30,7 @@ pub async fn find_leaderboard(
     state: Shared,
     parameters: web::Query<BoardParameters>,
 ) -> Answer<HttpResponse> {
-    let query = parameters.query()?;
+    let query = parameters.query(View::Ranks)?;
     let (format, content_type, render): (_, _, fn(&Leaderboard) -> Vec<u8>) =
         match format(&request, &parameters)? {
             BoardFormat::Csv => (BoardFormat::Csv, "text/csv; charset=utf-8", csv::leaderboard),
@@ -78,6 +78,9 @@ impl From<BoardQueryError> for Problem {
             }
             BoardQueryError::UnknownJudge { .. } => {
                 Problem::new(StatusCode::NOT_FOUND, "unknown_judge", error.to_string())
+            }
+            BoardQueryError::UnknownRelease { .. } => {
+                Problem::new(StatusCode::NOT_FOUND, "unknown_release", error.to_string())
             }
             BoardQueryError::Parameter { .. } => Problem::parameter(error.to_string()),
             BoardQueryError::Store(error) => error.into(),

@@ -2,6 +2,7 @@
 //! decimals as they are printed. Pure: no input or output, no clock, and randomness only from a seed that is
 //! handed in.
 
+pub mod baselines;
 pub mod captions;
 pub mod choice;
 pub mod columns;
@@ -11,4 +12,5 @@ pub mod likeness;
 pub mod pairs;
 pub mod ranking;
 pub mod rubric;
+pub mod standings;
 pub mod suspicion;

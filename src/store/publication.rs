@@ -8,7 +8,20 @@ use super::{DbConnection, Result};
 use crate::domain::submission::{Metadata, Visibility};
 
 /// Replaces what a team may change about its submission.
-pub fn update_description(connection: &mut DbConnection, id: &str, metadata: &Metadata) -> Result<()> {
+pub fn update_description(
+    connection: &mut DbConnection,
+    id: &str,
+    metadata: &Metadata,
+    now_ms: i64,
+) -> Result<()> {
+    let private = Visibility::Private.as_str();
+    let was_private = submissions::table.find(id).filter(submissions::visibility.eq(private));
+    if metadata.visibility == Visibility::Private {
+        let since = submissions::visible_since_ms.eq(None::<i64>);
+        diesel::update(submissions::table.find(id)).set(since).execute(connection)?;
+    } else {
+        diesel::update(was_private).set(submissions::visible_since_ms.eq(now_ms)).execute(connection)?;
+    }
     diesel::update(submissions::table.find(id))
         .set((
             submissions::description.eq(&metadata.description),

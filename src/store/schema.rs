@@ -178,6 +178,7 @@ diesel::table! {
         created_at_ms -> BigInt,
         finished_at_ms -> Nullable<BigInt>,
         anonymous_until -> Nullable<Text>,
+        visible_since_ms -> Nullable<BigInt>,
     }
 }
 
@@ -354,6 +355,52 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    board_changes (split, at_ms, release_id, configuration_id) {
+        split -> Text,
+        at_ms -> BigInt,
+        release_id -> Text,
+        configuration_id -> Text,
+    }
+}
+
+diesel::table! {
+    baselines (release_id, rule) {
+        release_id -> Text,
+        rule -> Text,
+        by_column -> Text,
+    }
+}
+
+diesel::table! {
+    ranked_boards (release_id, configuration_id, scope) {
+        release_id -> Text,
+        configuration_id -> Text,
+        scope -> Text,
+        fingerprint -> Text,
+    }
+}
+
+diesel::table! {
+    rank_ranges (release_id, configuration_id, scope, submission_id) {
+        release_id -> Text,
+        configuration_id -> Text,
+        scope -> Text,
+        submission_id -> Text,
+        by_column -> Text,
+    }
+}
+
+diesel::table! {
+    record_keys (id) {
+        id -> Text,
+        seed -> Binary,
+        public_key -> Text,
+        created_at_ms -> BigInt,
+        retired_at_ms -> Nullable<BigInt>,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(
     installation,
     leases,
@@ -381,5 +428,10 @@ diesel::allow_tables_to_appear_in_same_query!(
     answer_flags,
     series_members,
     letter_bands,
+    board_changes,
+    baselines,
+    ranked_boards,
+    rank_ranges,
+    record_keys,
     audit_log
 );

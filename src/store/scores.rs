@@ -25,7 +25,7 @@ pub struct Score {
 /// A score as it lies in the JSON of a row.
 type Packed = (Column, f64, [f64; 2], i32);
 
-fn pack(scores: &[Score]) -> String {
+pub(super) fn pack(scores: &[Score]) -> String {
     let packed: Vec<Packed> =
         scores.iter().map(|score| (score.column, score.value, score.ci95, score.n)).collect();
     serde_json::json!(packed).to_string()

@@ -46,6 +46,8 @@ pub struct StandingRow {
     pub visibility: Visibility,
     /// When it was submitted.
     pub created_at_ms: i64,
+    /// Since when it has been scored and not private.
+    pub published_at_ms: i64,
     /// Its scores, in the benchmark's order.
     pub scores: Vec<Score>,
 }
@@ -56,7 +58,9 @@ pub fn load_standing(
     release_id: &str,
     configuration_id: &str,
 ) -> Result<Vec<StandingRow>> {
-    type Row = (String, String, String, String, Option<String>, String, Option<f64>, String, i64, String);
+    type Instants = (i64, Option<i64>, Option<i64>);
+    type Row =
+        (String, String, String, String, Option<String>, String, Option<f64>, String, Instants, String);
     let rows: Vec<Row> = submissions::table
         .inner_join(teams::table.on(teams::id.eq(submissions::team_id)))
         .inner_join(scores::table.on(scores::submission_id.eq(submissions::id)))
@@ -74,7 +78,7 @@ pub fn load_standing(
             submissions::access,
             submissions::parameters_b,
             submissions::visibility,
-            submissions::created_at_ms,
+            (submissions::created_at_ms, submissions::finished_at_ms, submissions::visible_since_ms),
             scores::by_column,
         ))
         .load(connection)?;
@@ -89,7 +93,8 @@ pub fn load_standing(
                 access: stored("access", &row.5, Access::parse)?,
                 parameters_b: row.6,
                 visibility: stored("visibility", &row.7, Visibility::parse)?,
-                created_at_ms: row.8,
+                created_at_ms: row.8.0,
+                published_at_ms: row.8.0.max(row.8.1.unwrap_or_default()).max(row.8.2.unwrap_or_default()),
                 scores: unpack(&row.9)?,
             })
         })

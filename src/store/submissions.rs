@@ -191,6 +191,7 @@ pub fn insert_submission(
 ) -> Result<()> {
     let warnings = serde_json::to_string(&new.warnings)
         .map_err(|_| StoreError::Unknown { what: "warning list of", value: new.id.clone() })?;
+    let visible_since_ms = (metadata.visibility != Visibility::Private).then_some(new.created_at_ms);
     let of_file = (
         submissions::content_sha256.eq(&new.content_sha256),
         submissions::questions.eq(new.questions),
@@ -219,6 +220,7 @@ pub fn insert_submission(
         submissions::anonymous_until.eq(&metadata.anonymous_until),
         submissions::state.eq(SubmissionState::Queued.as_str()),
         submissions::not_before_ms.eq(0),
+        submissions::visible_since_ms.eq(visible_since_ms),
         submissions::created_at_ms.eq(new.created_at_ms),
     );
     diesel::insert_into(submissions::table).values((row, of_file)).execute(connection)?;

@@ -66,7 +66,7 @@ pub fn page(board: &Leaderboard) -> Vec<u8> {
 
 /// The judge, if it was asked for by its id.
 fn asked_judge(board: &Leaderboard) -> Option<&JudgeHead> {
-    board.judge.as_ref().filter(|_| board.is_judge_asked)
+    board.judge.as_ref().filter(|_| board.query.judge.is_some())
 }
 
 fn judge_notice(board: &Leaderboard, judge: &JudgeHead) -> Markup {
@@ -155,7 +155,7 @@ fn column_header(board: &Leaderboard, column: Column, offline: bool) -> Markup {
 }
 
 fn group_rows(board: &Leaderboard, group: Group, columns: &[Column]) -> Markup {
-    let rows: Vec<&Row> = board.rows.iter().filter(|row| row.group == group).collect();
+    let rows: Vec<&Row> = board.rows.iter().filter(|row| row.group == Some(group)).collect();
     let averages = board.groups.iter().find(|averages| averages.group == group);
     html! {
         @if !rows.is_empty() {
@@ -246,7 +246,8 @@ pub(super) fn places(unit: Unit) -> usize {
 
 pub(super) fn interval(cell: &ScoreCell) -> String {
     let places = places(cell.unit);
-    let [low, high] = cell.ci95.map(|bound| to_decimals(bound, places));
+    let Some(bounds) = cell.ci95 else { return "–".to_owned() };
+    let [low, high] = bounds.map(|bound| to_decimals(bound, places));
     format!("{low}–{high}")
 }
 

@@ -34,7 +34,7 @@ use actix_web::{HttpRequest, HttpResponse, guard, web};
 
 use crate::config::{HttpSettings, SignupMode};
 use crate::evaluation::Evaluation;
-use crate::evaluation::board_query::{BoardParameters, BoardQueryError};
+use crate::evaluation::board_query::{BoardParameters, BoardQueryError, View};
 use crate::evaluation::boards::{BoardFormat, Boards};
 use crate::limiter::{HttpLimiter, origin};
 use crate::tokens::Signer;
@@ -169,7 +169,7 @@ async fn find_board(
     pages: web::Data<Pages>,
     parameters: web::Query<BoardParameters>,
 ) -> HttpResponse {
-    let query = match parameters.query() {
+    let query = match parameters.query(View::Groups) {
         Ok(query) => query,
         Err(error) => return message(StatusCode::BAD_REQUEST, NO_BOARD, &error.to_string()),
     };
@@ -187,7 +187,7 @@ async fn find_board(
             }
             response.content_type("text/html; charset=utf-8").body(rendered.body)
         }
-        Err(error @ BoardQueryError::UnknownJudge { .. }) => {
+        Err(error @ (BoardQueryError::UnknownJudge { .. } | BoardQueryError::UnknownRelease { .. })) => {
             message(StatusCode::NOT_FOUND, NO_BOARD, &error.to_string())
         }
         Err(error) => {

@@ -133,7 +133,7 @@ pub(super) fn scores(seen: &Seen) -> Markup {
                                 th scope="row" { (column) br; small.wrap { (column.label()) } }
                                 td.number { strong { (to_decimals(cell.value, places(cell.unit))) } (unit(cell.unit)) }
                                 td.number { (interval(cell)) }
-                                td.number { (cell.n) }
+                                td.number { @if let Some(n) = cell.n { (n) } @else { "–" } }
                             }
                         }
                     }

@@ -3,7 +3,7 @@
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
-use crate::support::{Options, Secchi, TestTeam, metadata, problem};
+use crate::support::{Options, Secchi, TestTeam, entries, metadata, problem};
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
@@ -26,7 +26,7 @@ async fn change(secchi: &Secchi, team: &TestTeam, id: &str, change: Value) -> Re
 
 async fn row(secchi: &Secchi, id: &str) -> Value {
     let board = secchi.get_json("/api/v1/leaderboard?all=1", None).await;
-    board["rows"].as_array().unwrap().iter().find(|row| row["entry"] == *id).unwrap().clone()
+    entries(&board).as_array().unwrap().iter().find(|row| row["entry"] == *id).unwrap().clone()
 }
 
 fn id_of(submission: &Value) -> String {
@@ -103,12 +103,13 @@ async fn a_day_that_is_none_over_or_far_away_is_refused() {
 async fn nothing_that_is_public_tells_whose_an_anonymous_entry_is() {
     let (secchi, team) = Secchi::with_sample(Options::default()).await;
     let named = id_of(&secchi.scored(&team, &metadata("Reef-8B"), "weak_model.jsonl").await);
-    let before = secchi.get_json("/api/v1/leaderboard", None).await["rows"].clone();
+    let before = secchi.entries("/api/v1/leaderboard").await.clone();
     secchi.clock.advance_ms(1000);
     // Of the same model: else the named entry would give way to the nameless one.
     let id = id_of(&secchi.scored(&team, &anonymous("Reef-8B", None), "strong_model.jsonl").await);
     let board = secchi.get_json("/api/v1/leaderboard", None).await;
-    let rows = board["rows"].as_array().unwrap();
+    let rows = entries(&board);
+    let rows = rows.as_array().unwrap();
     assert_eq!(rows.len(), 2);
     let row = rows.iter().find(|row| row["entry"] == *id).unwrap();
     assert_eq!((&row["team"], &row["attempts"]), (&Value::Null, &Value::Null));

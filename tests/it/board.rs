@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Options, Secchi, metadata};
+use crate::support::{Options, Secchi, entries, metadata};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_scored_public_submission_is_a_row_of_the_board() {
@@ -11,7 +11,7 @@ async fn a_scored_public_submission_is_a_row_of_the_board() {
     let submission = secchi.scored(&team, &metadata("Reef-8B"), "strong_model.jsonl").await;
     assert_eq!(submission["state"], "scored");
     let board = secchi.get_json("/api/v1/leaderboard", None).await;
-    let row = &board["rows"][0];
+    let row = &entries(&board)[0];
     assert_eq!(row["rank"], 1);
     assert_eq!(row["entry"], submission["id"]);
     assert_eq!(row["team"], "ocean-lab");
@@ -32,7 +32,7 @@ async fn a_private_submission_is_on_no_board_and_an_anonymous_one_names_no_team(
     private["visibility"] = json!("private");
     let submission = secchi.scored(&team, &private, "random.jsonl").await;
     let entry = format!("/api/v1/entries/{}", submission["id"].as_str().unwrap());
-    assert_eq!(secchi.get_json("/api/v1/leaderboard", None).await["rows"], json!([]));
+    assert_eq!(secchi.entries("/api/v1/leaderboard").await, json!([]));
     assert_eq!(secchi.get(&entry, None).await.status(), 404);
 
     let path = format!("/api/v1/submissions/{}", submission["id"].as_str().unwrap());
@@ -40,7 +40,7 @@ async fn a_private_submission_is_on_no_board_and_an_anonymous_one_names_no_team(
     let changed = secchi.request(Method::PATCH, &path, Some(&team.key)).json(&change).send().await.unwrap();
     assert_eq!(changed.status(), 200);
     let board = secchi.get_json("/api/v1/leaderboard", None).await;
-    assert_eq!(board["rows"][0]["team"], Value::Null);
+    assert_eq!(entries(&board)[0]["team"], Value::Null);
     assert_eq!(secchi.get_json(&entry, None).await["team"], Value::Null);
 }
 
@@ -54,7 +54,7 @@ async fn rows_come_sorted_and_a_missing_value_is_last_either_way() {
     }
     let names = async |path: &str| -> Vec<String> {
         let board = secchi.get_json(path, None).await;
-        let rows = board["rows"].as_array().unwrap().clone();
+        let rows = entries(&board).as_array().unwrap().clone();
         rows.iter().map(|row| row["model_name"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(names("/api/v1/leaderboard").await[0], "Strong");

@@ -14,7 +14,7 @@ use secchi::judge::{Failure, ItemReason, ScriptedJudge};
 use crate::operations::answers;
 use crate::staging::{AT_ONCE, judge_command, list};
 use crate::stand_in::StandIn;
-use crate::support::{Ground, Options, Secchi, TestTeam, metadata, problem, sample_bytes};
+use crate::support::{Ground, Options, Secchi, TestTeam, entries, metadata, problem, sample_bytes};
 
 const REASON: &str = "The judge takes the ray for a weapon.";
 
@@ -159,7 +159,7 @@ async fn a_decided_answer_completes_its_submission_and_the_entry_says_so() {
         assert!((total(cell) - of_others - score).abs() < 1e-9, "{cell}");
     }
     let board = secchi.get_json("/api/v1/leaderboard", None).await;
-    assert_eq!((&board["rows"][0]["entry"], &board["rows"][0]["rank"]), (&json!(id), &json!(1)));
+    assert_eq!((&entries(&board)[0]["entry"], &entries(&board)[0]["rank"]), (&json!(id), &json!(1)));
     let entry = secchi.get_json(&format!("/api/v1/entries/{id}"), None).await;
     let by_hand =
         json!([{ "question_id": failing, "reason": REASON, "decided_at": "2026-11-30T12:00:00.000Z" }]);
@@ -215,7 +215,7 @@ async fn a_submission_stays_incomplete_until_its_last_failed_answer_is_decided()
     let first: Value = first.json().await.unwrap();
     assert_eq!((&first["state"], &first["progress"]["failed"]), (&json!("incomplete"), &json!(1)));
     assert_eq!(first["decided_by_hand"], 1);
-    assert_eq!(secchi.get_json("/api/v1/leaderboard", None).await["rows"], json!([]));
+    assert_eq!(secchi.entries("/api/v1/leaderboard").await, json!([]));
     let path = format!("/api/v1/admin/submissions/{id}/failures?limit=1");
     let page = secchi.get_json(&path, Some(&maintainer.key)).await;
     assert_eq!((page["items"].as_array().unwrap().len(), &page["next_cursor"]), (1, &json!("1")));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use secchi::domain::question::Split;
 
 use crate::program::{Ended, run, run_on, secchi as program};
-use crate::support::{Ground, Options, Secchi, metadata, sample};
+use crate::support::{Ground, Options, Secchi, entries, metadata, sample};
 
 /// Commands whose help shows how they are used.
 const WITH_EXAMPLE: &[&str] = &[
@@ -224,7 +224,7 @@ async fn a_running_server_sees_at_once_what_a_command_did() {
     let key = rotated["api_key"].as_str().unwrap().to_owned();
     let team = crate::support::TestTeam { slug: "ocean-lab".into(), key };
     secchi.scored(&team, &metadata("Reef-8B"), "random.jsonl").await;
-    assert_eq!(secchi.get_json("/api/v1/leaderboard", None).await["rows"].as_array().unwrap().len(), 1);
+    assert_eq!(secchi.entries("/api/v1/leaderboard").await.as_array().unwrap().len(), 1);
 
     // The second release: one question less.
     let text = std::fs::read_to_string(&file).unwrap();
@@ -238,7 +238,7 @@ async fn a_running_server_sees_at_once_what_a_command_did() {
     run(&["dataset", "activate", "r2", "--split", "test"]).stdout();
     assert_eq!(release().await, "r2");
     let board = secchi.get_json("/api/v1/leaderboard", None).await;
-    assert_eq!((&board["release"], board["rows"].as_array().unwrap().len()), (&"r2".into(), 0));
+    assert_eq!((&board["release"], entries(&board).as_array().unwrap().len()), (&"r2".into(), 0));
     let questions = secchi.get_json("/api/v1/splits/test/questions?limit=1000", Some(&team.key)).await;
     assert_eq!(questions["items"].as_array().unwrap().len(), 198);
     let listed = run(&["dataset", "list", "--json"]).json();

@@ -128,7 +128,7 @@ async fn a_fault_never_becomes_a_number_and_a_retry_judges_only_what_failed() {
     assert_eq!(absent_columns, if absent == "BEH" { 3 } else { 1 });
     assert!(submission["scores"].get("MCQ").is_some());
     assert_eq!(submission["progress"]["failed"], 1);
-    assert_eq!(secchi.get_json("/api/v1/leaderboard", None).await["rows"], json!([]));
+    assert_eq!(secchi.entries("/api/v1/leaderboard").await, json!([]));
 
     let id = submission["id"].as_str().unwrap();
     let path = format!("/api/v1/admin/submissions/{id}/retry");
@@ -147,7 +147,7 @@ async fn a_fault_never_becomes_a_number_and_a_retry_judges_only_what_failed() {
         (&json!(0), &json!(48))
     );
     assert!(JUDGED.iter().all(|column| submission["scores"][column]["value"] == 4.0), "{submission}");
-    assert_eq!(secchi.get_json("/api/v1/leaderboard", None).await["rows"].as_array().unwrap().len(), 1);
+    assert_eq!(secchi.entries("/api/v1/leaderboard").await.as_array().unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,7 +15,7 @@ use secchi::judge::{Failure, ItemReason, ScriptedJudge};
 use crate::process::until;
 use crate::staging::{AT_ONCE, BOARD, board, board_of, find, judge_command, judged_by, list, rows};
 use crate::stand_in::StandIn;
-use crate::support::{Options, Secchi, metadata, problem, sample_bytes};
+use crate::support::{Options, Secchi, entries, metadata, problem, sample_bytes};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_entry_that_is_published_after_the_change_appears_once_the_current_judge_has_judged_it() {
@@ -149,11 +149,11 @@ async fn the_way_back_judges_what_came_under_the_new_judge_and_so_does_another_r
     let cost = judge_command(&secchi.ground, &["stage", "--configuration", a, "--json"], &[]).json();
     let new_calls = cost["cost"]["calls"].as_u64().unwrap() as usize;
     let past = secchi.get_json(&format!("{BOARD}?judge={a}"), None).await;
-    assert_eq!(past["rows"].as_array().unwrap().len(), 1, "a board of its own while it is staged again");
+    assert_eq!(entries(&past).as_array().unwrap().len(), 1, "a board of its own while it is staged again");
     secchi.drain().await;
     assert_eq!(judge.calls_of("a"), calls + new_calls);
     let past = secchi.get_json(&format!("{BOARD}?judge={a}"), None).await;
-    assert_eq!(past["rows"].as_array().unwrap().len(), 2);
+    assert_eq!(entries(&past).as_array().unwrap().len(), 2);
 
     // Another release is active, and there nothing keeps the judge from changing; then the first one is again.
     let text = String::from_utf8(sample_bytes("test.jsonl")).unwrap();
@@ -166,7 +166,7 @@ async fn the_way_back_judges_what_came_under_the_new_judge_and_so_does_another_r
     assert_eq!(rows(&board(&secchi, BOARD).await.0).len(), 0);
     secchi.drain().await;
     let shown = secchi.get_json(BOARD, None).await;
-    assert_eq!((&shown["judge"]["model"], shown["rows"].as_array().unwrap().len()), (&json!("c"), 2));
+    assert_eq!((&shown["judge"]["model"], entries(&shown).as_array().unwrap().len()), (&json!("c"), 2));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,7 @@ use secchi::domain::question::Split;
 
 use crate::pages::Browser;
 use crate::program::{Ended, run};
-use crate::support::{Options, Secchi, TestTeam, sample_bytes};
+use crate::support::{Options, Secchi, TestTeam, entries, sample_bytes};
 
 const SHELL: &str = include_str!("../../src/web/assets/submit.sh");
 const PYTHON: &str = include_str!("../../src/web/assets/submit.py");
@@ -89,7 +89,7 @@ async fn the_shell_lines_submit_a_file_and_publish_its_scores() {
     let kept = std::fs::read_to_string(folder.path().join("questions.jsonl")).unwrap();
     assert_eq!(kept.lines().count(), questions.lines().count());
     let board = secchi.get_json("/api/v1/leaderboard?split=val", None).await;
-    assert_eq!(board["rows"][0]["model_name"], "Reef-8B", "{board}");
+    assert_eq!(entries(&board)[0]["model_name"], "Reef-8B", "{board}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

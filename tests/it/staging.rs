@@ -10,7 +10,7 @@ use secchi::store::spend::load_spend;
 use crate::process::{Process, until};
 use crate::program::{Ended, run_on};
 use crate::stand_in::StandIn;
-use crate::support::{Ground, Options, Secchi, TestTeam, metadata, problem};
+use crate::support::{Ground, Options, Secchi, TestTeam, entries, metadata, problem};
 
 /// The board of the test split.
 pub const BOARD: &str = "/api/v1/leaderboard";
@@ -69,7 +69,7 @@ pub async fn board(secchi: &Secchi, path: &str) -> (String, String) {
 
 /// The rows of a board.
 pub fn rows(board: &str) -> Vec<Value> {
-    serde_json::from_str::<Value>(board).unwrap()["rows"].as_array().unwrap().clone()
+    entries(&serde_json::from_str::<Value>(board).unwrap()).as_array().unwrap().clone()
 }
 
 /// The scores of a board's rows by model name.
@@ -206,7 +206,7 @@ async fn who_reads_the_board_while_judges_change_never_sees_rows_of_two() {
         while changes.load(Ordering::SeqCst) {
             let board = secchi.get_json(BOARD, None).await;
             let which = usize::from(board["judge"]["configuration"] == a);
-            assert_eq!(board["rows"], expected[which]["rows"]);
+            assert_eq!(entries(&board), entries(&expected[which]));
             seen[which] += 1;
         }
         seen

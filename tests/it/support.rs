@@ -212,6 +212,11 @@ impl Secchi {
         response.json().await.unwrap()
     }
 
+    /// The rows of a board that were scored here.
+    pub async fn entries(&self, path: &str) -> Value {
+        entries(&self.get_json(path, None).await)
+    }
+
     pub async fn submit(&self, team: &TestTeam, metadata: &Value, file: Vec<u8>) -> Response {
         self.submission(team, metadata, file).send().await.unwrap()
     }
@@ -303,4 +308,9 @@ pub fn metadata(model_name: &str) -> Value {
     json!({
         "split": "test", "model_name": model_name, "access": "open", "parameters_b": 8, "visibility": "public",
     })
+}
+
+/// The rows of a board that were scored here.
+pub fn entries(board: &Value) -> Value {
+    board["rows"].as_array().unwrap().iter().filter(|row| !row["entry"].is_null()).cloned().collect()
 }
