@@ -10,6 +10,7 @@ mod batch;
 #[cfg(feature = "server")]
 pub mod board_query;
 #[cfg(feature = "server")]
+pub mod board_rows;
 pub mod boards;
 #[cfg(feature = "server")]
 pub mod catalogue;

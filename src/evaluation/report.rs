@@ -22,9 +22,9 @@ use crate::store::submissions::Submission;
 use crate::store::{DbConnection, StoreError};
 
 use super::Evaluation;
+use super::board_rows::in_scope;
 use super::catalogue::GradingRelease;
 use super::series::are_alike;
-use super::standing::in_scope;
 use super::work::{WorkError, answered};
 
 /// Entries above and below that a submission is compared with.

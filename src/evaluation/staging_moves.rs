@@ -12,7 +12,7 @@ use crate::store::releases::find_active_release;
 use crate::store::standing::{StandingRow, load_standing};
 use crate::store::{DbConnection, StoreError};
 
-use super::standing::in_scope;
+use super::board_rows::in_scope;
 
 /// An entry whose rank in a column would change.
 #[derive(Debug, Clone, PartialEq, Serialize)]

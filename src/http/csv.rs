@@ -1,7 +1,8 @@
 //! The leaderboard as CSV: the JSON's rows in the JSON's order. Knows nothing of requests.
 
 use crate::domain::column::Column;
-use crate::evaluation::standing::{Leaderboard, Row};
+use crate::evaluation::board_rows::Row;
+use crate::evaluation::standing::Leaderboard;
 
 const FACTS: [&str; 12] = [
     "rank",

@@ -19,9 +19,9 @@ use super::error::{Answer, Problem};
 use super::submission_view::ProgressView;
 use crate::accounts::is_standing;
 use crate::domain::submission::{PausedFor, SubmissionState};
+use crate::evaluation::board_rows::score_cells;
 use crate::evaluation::following::{Follower, Standing};
 use crate::evaluation::lifecycle::own_submission;
-use crate::evaluation::standing::score_cells;
 use crate::evaluation::waiting::QueuePlace;
 
 const LAST_EVENT_ID: &str = "last-event-id";

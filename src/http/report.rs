@@ -11,9 +11,9 @@ use super::submission_view::viewed;
 use crate::domain::column::Column;
 use crate::domain::fault::Warning;
 use crate::domain::submission::SubmissionState;
+use crate::evaluation::board_rows::{ScoreCell, ScoreCells};
 use crate::evaluation::lifecycle::own_submission;
 use crate::evaluation::report::{CaptionReport, NeighbourReport, Report, TypeCoverage, UnreadCount, report};
-use crate::evaluation::standing::{ScoreCell, ScoreCells};
 
 /// What there is to say of a graded submission.
 #[derive(Debug, Serialize, utoipa::ToSchema)]

@@ -6,7 +6,8 @@ use super::frame::{self, Page, Viewer};
 use crate::domain::column::{CaptionDimension, Column, Unit};
 use crate::domain::question::Split;
 use crate::domain::submission::Group;
-use crate::evaluation::standing::{GroupAverages, JudgeHead, Leaderboard, Row, ScoreCell};
+use crate::evaluation::board_rows::{GroupAverages, Row, ScoreCell};
+use crate::evaluation::standing::{JudgeHead, Leaderboard};
 use crate::scoring::decimals::to_decimals;
 
 /// The columns of the first table: questions.
