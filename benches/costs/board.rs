@@ -6,7 +6,7 @@ use secchi::domain::column::Column;
 use secchi::domain::question::Split;
 use secchi::domain::submission::{Access, Feedback, Metadata, SubmissionState, Visibility};
 use secchi::domain::team::Role;
-use secchi::evaluation::board_query::{BoardQuery, BoardQueryError, Sort};
+use secchi::evaluation::board_query::{BoardQuery, BoardQueryError};
 use secchi::evaluation::standing::leaderboard;
 use secchi::store::configurations::{CURRENT, ConfigurationRow, insert_configuration};
 use secchi::store::scores::{Score, save_scores};
@@ -18,8 +18,9 @@ use crate::scaled::Scaled;
 const CONFIGURATION: &str = "bench";
 
 /// The board that everyone sees first.
-pub const QUERY: BoardQuery =
-    BoardQuery { split: Split::Test, sort: Sort::DEFAULT, group: None, all: true, judge: None };
+pub fn query() -> BoardQuery {
+    BoardQuery { all: true, ..BoardQuery::of(Split::Test) }
+}
 
 /// A ledger with so many published entries.
 pub async fn ledger_of(entries: usize, scaled: &Scaled, folder: &std::path::Path) -> Store {
@@ -95,7 +96,7 @@ fn insert_entry(
 pub async fn rebuild(store: &Store) -> usize {
     let built: Result<usize, BoardQueryError> = store
         .read(|connection| {
-            let board = leaderboard(connection, &QUERY)?;
+            let board = leaderboard(connection, &query())?;
             Ok(serde_json::to_vec(&board).unwrap().len())
         })
         .await;

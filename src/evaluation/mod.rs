@@ -45,6 +45,7 @@ pub mod quota;
 #[cfg(feature = "server")]
 mod rejudging;
 #[cfg(feature = "server")]
+pub mod rendered;
 pub mod report;
 #[cfg(feature = "server")]
 mod reserving;

@@ -6,8 +6,8 @@ use actix_web::{HttpRequest, HttpResponse, get, web};
 use super::Shared;
 use super::csv;
 use super::error::{Answer, Problem};
+use super::prepared::prepared;
 use crate::evaluation::board_query::{BoardParameters, BoardQueryError, View};
-use crate::evaluation::boards::BoardFormat;
 use crate::evaluation::standing::Leaderboard;
 
 /// The leaderboard of a split
@@ -31,32 +31,31 @@ pub async fn find_leaderboard(
     parameters: web::Query<BoardParameters>,
 ) -> Answer<HttpResponse> {
     let query = parameters.query(View::Ranks)?;
-    let (format, content_type, render): (_, _, fn(&Leaderboard) -> Vec<u8>) =
-        match format(&request, &parameters)? {
-            BoardFormat::Csv => (BoardFormat::Csv, "text/csv; charset=utf-8", csv::leaderboard),
-            BoardFormat::Json | BoardFormat::Html => (BoardFormat::Json, "application/json", json),
-        };
-    let rendered = state.boards.rendered(&state.evaluation.store, query, format, render).await?;
-    let known = header_text(&request, header::IF_NONE_MATCH).is_some_and(|known| rendered.is_known(known));
-    let mut response = if known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
-    response
-        .insert_header((header::ETAG, rendered.etag))
-        .insert_header((header::CACHE_CONTROL, "no-cache"))
-        .insert_header((header::VARY, "accept"));
-    if known {
-        return Ok(response.finish());
-    }
-    Ok(response.insert_header((header::CONTENT_TYPE, content_type)).body(rendered.body))
+    let format = format(&request, &parameters)?;
+    let (content_type, render): (_, fn(&Leaderboard) -> Vec<u8>) = match format {
+        Format::Csv => ("text/csv; charset=utf-8", csv::leaderboard),
+        Format::Json => ("application/json", json),
+    };
+    let store = &state.evaluation.store;
+    let rendered = state.boards.rendered(store, query, format!("{format:?}"), render).await?;
+    Ok(prepared(&request, &rendered, content_type).await)
 }
 
-fn format(request: &HttpRequest, parameters: &BoardParameters) -> Result<BoardFormat, Problem> {
+/// How a board is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Json,
+    Csv,
+}
+
+fn format(request: &HttpRequest, parameters: &BoardParameters) -> Result<Format, Problem> {
     match parameters.format.as_deref() {
-        Some("json") => Ok(BoardFormat::Json),
-        Some("csv") => Ok(BoardFormat::Csv),
+        Some("json") => Ok(Format::Json),
+        Some("csv") => Ok(Format::Csv),
         Some(other) => Err(Problem::parameter(format!("`format` is `{other}`; give `json` or `csv`"))),
         None => {
             let csv = header_text(request, header::ACCEPT).is_some_and(|accept| accept.contains("text/csv"));
-            Ok(if csv { BoardFormat::Csv } else { BoardFormat::Json })
+            Ok(if csv { Format::Csv } else { Format::Json })
         }
     }
 }

@@ -23,6 +23,7 @@ mod keys;
 mod leaderboard;
 mod openapi;
 mod page;
+mod prepared;
 mod questions;
 mod quota;
 mod range;

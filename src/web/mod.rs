@@ -35,7 +35,8 @@ use actix_web::{HttpRequest, HttpResponse, guard, web};
 use crate::config::{HttpSettings, SignupMode};
 use crate::evaluation::Evaluation;
 use crate::evaluation::board_query::{BoardParameters, BoardQueryError, View};
-use crate::evaluation::boards::{BoardFormat, Boards};
+use crate::evaluation::boards::Boards;
+use crate::evaluation::rendered::Rendered;
 use crate::limiter::{HttpLimiter, origin};
 use crate::tokens::Signer;
 
@@ -174,19 +175,8 @@ async fn find_board(
         Err(error) => return message(StatusCode::BAD_REQUEST, NO_BOARD, &error.to_string()),
     };
     let store = &pages.evaluation.store;
-    match pages.boards.rendered(store, query, BoardFormat::Html, board::page).await {
-        Ok(rendered) => {
-            let known = request.headers().get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-            let unchanged = known.is_some_and(|known| rendered.is_known(known));
-            let mut response = if unchanged { HttpResponse::NotModified() } else { HttpResponse::Ok() };
-            response
-                .insert_header((header::ETAG, rendered.etag))
-                .insert_header((header::CACHE_CONTROL, "no-cache"));
-            if unchanged {
-                return response.finish();
-            }
-            response.content_type("text/html; charset=utf-8").body(rendered.body)
-        }
+    match pages.boards.rendered(store, query, "html".to_owned(), board::page).await {
+        Ok(rendered) => prepared(&request, &rendered, "text/html; charset=utf-8").await,
         Err(error @ (BoardQueryError::UnknownJudge { .. } | BoardQueryError::UnknownRelease { .. })) => {
             message(StatusCode::NOT_FOUND, NO_BOARD, &error.to_string())
         }
@@ -196,6 +186,22 @@ async fn find_board(
             message(StatusCode::SERVICE_UNAVAILABLE, "The board cannot be shown", detail)
         }
     }
+}
+
+/// The answer to a request for something that was made before.
+async fn prepared(request: &HttpRequest, rendered: &Rendered, content_type: &str) -> HttpResponse {
+    let text = |name: header::HeaderName| request.headers().get(name)?.to_str().ok();
+    let answer = rendered.answer(text(header::IF_NONE_MATCH), text(header::ACCEPT_ENCODING)).await;
+    let mut response = if answer.is_some() { HttpResponse::Ok() } else { HttpResponse::NotModified() };
+    response
+        .insert_header((header::ETAG, rendered.etag()))
+        .insert_header((header::CACHE_CONTROL, "no-cache"))
+        .insert_header((header::VARY, "accept-encoding"));
+    let Some((coding, body)) = answer else { return response.finish() };
+    if let Some(coding) = coding {
+        response.insert_header((header::CONTENT_ENCODING, coding.as_str()));
+    }
+    response.content_type(content_type).body(body)
 }
 
 fn message(status: StatusCode, title: &str, detail: &str) -> HttpResponse {
