@@ -4,13 +4,16 @@ use std::io::BufRead;
 
 use crate::domain::question::Split;
 use crate::domain::submission::Feedback;
+use crate::scoring::columns::ScoringError;
 use crate::store::history::note_board_changes;
+use crate::store::ranges::{load_baselines, save_baselines};
 use crate::store::releases::{
     self, KeyRow, QuestionRow, Release, Video as VideoRow, activate_release, find_release, insert_release,
 };
 use crate::store::videos::insert_video_files;
 use crate::store::{Store, StoreError, bump_board_revision, insert_audit};
 
+use super::baselines::baseline_scores;
 use super::cameras::settle_cameras;
 use super::files::{Files, FilesError, VideoFolder, Wanted, take_files};
 use super::release::{ReleaseContent, ReleaseError, read_release};
@@ -28,6 +31,9 @@ pub enum ImportError {
     /// Files of videos are unusable.
     #[error(transparent)]
     Files(#[from] FilesError),
+    /// The blind baselines cannot be worked out.
+    #[error("the blind baselines cannot be worked out: {0}")]
+    Baselines(#[from] ScoringError),
     /// The name is taken by other content.
     #[error(
         "there is a release `{0}` of `{1}` with other content; a release never changes: choose another name"
@@ -107,12 +113,17 @@ pub async fn import_release(
         active: false,
         created_at_ms: now_ms,
     };
+    let baselines = baseline_scores(&release.name, &content)?;
     let facts = files.as_ref().map(|files| files.rows(&release.id)).unwrap_or_default();
     let stored: Result<(Release, bool), ImportError> = store
         .write(move |connection| {
             let (release, already_there) = store_release(connection, release, &content, now_ms)?;
             if !already_there {
                 insert_video_files(connection, &facts)?;
+            }
+            if load_baselines(connection, &release.id)?.is_empty() {
+                save_baselines(connection, &release.id, &baselines)?;
+                bump_board_revision(connection)?;
             }
             Ok((release, already_there))
         })

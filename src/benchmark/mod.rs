@@ -1,5 +1,7 @@
 //! Releases of the benchmark: reading, checking and importing their files. Knows nothing of submissions.
 
+#[cfg(feature = "server")]
+mod baselines;
 pub mod cameras;
 #[cfg(feature = "server")]
 pub mod files;

@@ -11,6 +11,7 @@ mod batch;
 pub mod board_query;
 #[cfg(feature = "server")]
 pub mod board_rows;
+#[cfg(feature = "server")]
 pub mod boards;
 #[cfg(feature = "server")]
 pub mod catalogue;
@@ -46,6 +47,7 @@ pub mod quota;
 mod rejudging;
 #[cfg(feature = "server")]
 pub mod rendered;
+#[cfg(feature = "server")]
 pub mod report;
 #[cfg(feature = "server")]
 mod reserving;

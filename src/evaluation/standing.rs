@@ -124,7 +124,8 @@ pub fn leaderboard(
     }
     if let Some(release) = &release {
         let baselines = load_baselines(connection, &release.id)?;
-        rows.extend(baselines.iter().map(|(rule, scores)| blind_row(*rule, scores)));
+        let baselines = baselines.iter().filter(|(_, scores)| !scores.is_empty());
+        rows.extend(baselines.map(|(rule, scores)| blind_row(*rule, scores)));
         let (videos, types) = load_counts(connection, &release.id)?;
         (facts.questions, facts.videos) = (types.iter().map(|(_, count)| count).sum(), videos);
     }

@@ -77,3 +77,71 @@ async fn an_unchanged_board_is_not_sent_again_and_a_changed_one_is() {
     secchi.scored(&team, &metadata("Reef-8B"), "weak_model.jsonl").await;
     assert_eq!(again().await, 200);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_papers_rows_and_blind_baselines_stand_among_the_entries_and_are_not_ranked() {
+    let (secchi, team) = Secchi::with_sample(Options::default()).await;
+    secchi.scored(&team, &metadata("Weak"), "weak_model.jsonl").await;
+    let board = secchi.get_json("/api/v1/leaderboard", None).await;
+    let rows = board["rows"].as_array().unwrap();
+    let of = |flag: &str| rows.iter().filter(|row| row[flag] == true).collect::<Vec<_>>();
+    let (reported, blind) = (of("reported"), of("blind"));
+    assert_eq!((reported.len(), blind.len(), rows.len()), (12, 3, 16));
+    for row in reported.iter().chain(&blind) {
+        assert_eq!((&row["rank"], &row["entry"], &row["team"]), (&Value::Null, &Value::Null, &Value::Null));
+    }
+    let gemini = reported.iter().find(|row| row["model_name"] == "Gemini-3.1-Pro").unwrap();
+    assert_eq!(gemini["scores"]["PMT"], json!({ "value": 90.0, "unit": "percent", "ci95": null, "n": null }));
+    let mean = (93.3 + 76.6 + 90.0 + 66.6 + 96.6 + 66.6 + 35.3) / 7.0;
+    assert!((gemini["scores"]["MCQ"]["value"].as_f64().unwrap() - mean).abs() < 1e-9);
+    let columns = blind[0]["scores"].as_object().unwrap();
+    assert!(columns.contains_key("MCQ") && columns.contains_key("SM-l") && !columns.contains_key("OEMU"));
+    assert_eq!(rows.iter().find(|row| row["model_name"] == "Weak").unwrap()["rank"], 1);
+    let values: Vec<f64> = rows.iter().map(|row| row["scores"]["MCQ"]["value"].as_f64().unwrap()).collect();
+    assert!(values.is_sorted_by(|left, right| left >= right), "{values:?}");
+    assert!(board["groups"][0]["reported_averages"]["OEMU"].as_f64().is_some());
+    assert_eq!(secchi.get_json("/api/v1/leaderboard?split=val", None).await["rows"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_board_of_a_group_keeps_the_ranks_of_the_whole_list() {
+    let (secchi, team) = Secchi::with_sample(Options::default()).await;
+    secchi.scored(&team, &metadata("Strong"), "strong_model.jsonl").await;
+    let mut closed = metadata("Closed");
+    closed["access"] = json!("closed");
+    secchi.scored(&team, &closed, "weak_model.jsonl").await;
+    let rows = secchi.entries("/api/v1/leaderboard?group=closed").await;
+    assert_eq!(rows.as_array().unwrap().len(), 1);
+    assert_eq!((&rows[0]["model_name"], &rows[0]["rank"]), (&json!("Closed"), &json!(2)));
+    let grouped = secchi.entries("/api/v1/leaderboard?view=groups&sort=MCQ").await;
+    assert_eq!(grouped[0]["group"], "open-small");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_board_as_of_a_day_shows_what_was_published_by_then() {
+    let (secchi, team) = Secchi::with_sample(Options::default()).await;
+    let early = secchi.scored(&team, &metadata("Early"), "weak_model.jsonl").await;
+    let mut late = metadata("Late");
+    late["visibility"] = json!("private");
+    let late = secchi.scored(&team, &late, "strong_model.jsonl").await;
+    secchi.clock.advance_ms(3 * 86_400_000);
+    let path = format!("/api/v1/submissions/{}", late["id"].as_str().unwrap());
+    let change = json!({ "visibility": "public" });
+    secchi.request(Method::PATCH, &path, Some(&team.key)).json(&change).send().await.unwrap();
+
+    let now = secchi.entries("/api/v1/leaderboard").await;
+    assert_eq!(now.as_array().unwrap().len(), 2);
+    let day = early["finished_at"].as_str().unwrap().split('T').next().unwrap().to_owned();
+    let then = secchi.get_json(&format!("/api/v1/leaderboard?as_of={day}"), None).await;
+    let rows = crate::support::entries(&then);
+    assert_eq!((rows.as_array().unwrap().len(), &rows[0]["model_name"]), (1, &json!("Early")));
+    assert_eq!(then["as_of"], json!(format!("{day}T23:59:59.999Z")));
+    let before = secchi.get_json("/api/v1/leaderboard?as_of=2001-01-01T00:00:00Z", None).await;
+    assert_eq!((crate::support::entries(&before), &before["release"]), (json!([]), &Value::Null));
+    let release = now[0]["entry"].is_string();
+    assert!(release);
+    for (query, code) in [("as_of=yesterday", 400), ("release=none", 404), ("view=tree", 400)] {
+        let refused = secchi.get(&format!("/api/v1/leaderboard?{query}"), None).await;
+        assert_eq!(refused.status(), code, "{query}");
+    }
+}
