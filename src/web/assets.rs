@@ -1,4 +1,4 @@
-//! The files that pages load: a style sheet and two small scripts. Each has an address for its content, so that a browser
+//! The files that pages load: a style sheet and small scripts. Each has an address for its content, so that a browser
 //! keeps it for good.
 
 use std::sync::LazyLock;
@@ -18,21 +18,31 @@ pub(super) struct Asset {
 }
 
 macro_rules! asset {
-    ($name:ident, $file:literal, $media:literal) => {
+    ($name:ident, $path:literal, $media:literal, $text:expr) => {
         pub(super) static $name: Asset = Asset {
-            path: concat!("/assets/", $file),
+            path: $path,
             media: $media,
-            text: include_str!(concat!("assets/", $file)),
-            version: LazyLock::new(|| {
-                hex::encode(&Sha256::digest(include_str!(concat!("assets/", $file)))[..8])
-            }),
+            text: $text,
+            version: LazyLock::new(|| hex::encode(&Sha256::digest($text)[..8])),
         };
     };
 }
 
-asset!(STYLE, "style.css", "text/css; charset=utf-8");
-asset!(SUBMIT, "submit.js", "text/javascript; charset=utf-8");
-asset!(PROGRESS, "progress.js", "text/javascript; charset=utf-8");
+asset!(
+    STYLE,
+    "/assets/style.css",
+    "text/css; charset=utf-8",
+    concat!(
+        include_str!("assets/style/palette.css"),
+        include_str!("assets/style/base.css"),
+        include_str!("assets/style/forms.css"),
+        include_str!("assets/style/tables.css"),
+        include_str!("assets/style/board.css"),
+        include_str!("assets/style/print.css"),
+    )
+);
+asset!(SUBMIT, "/assets/submit.js", "text/javascript; charset=utf-8", include_str!("assets/submit.js"));
+asset!(PROGRESS, "/assets/progress.js", "text/javascript; charset=utf-8", include_str!("assets/progress.js"));
 
 /// Which version of a file is asked for.
 #[derive(Deserialize)]

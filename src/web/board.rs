@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::frame::{self, Page, Viewer};
+use super::frame::{self, Page, Sharing, Viewer};
 use crate::domain::column::{CaptionDimension, Column, Unit};
 use crate::domain::question::Split;
 use crate::domain::submission::Group;
@@ -62,7 +62,13 @@ pub fn page(board: &Leaderboard) -> Vec<u8> {
     };
     let title = title(board);
     let page = Page { title: &title, address: "/", viewer: Viewer::Anybody, script: None };
-    frame::document(&page, &body).into_string().into_bytes()
+    let sharing = Sharing {
+        description: "How well models understand marine videos: scores with 95 % intervals.",
+        origin: None,
+        canonical: "/",
+        picture: "/og/board.png",
+    };
+    frame::shared_document(&page, &sharing, &body).into_string().into_bytes()
 }
 
 /// The judge, if it was asked for by its id.

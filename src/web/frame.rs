@@ -15,6 +15,18 @@ pub(super) struct Page<'a> {
     pub(super) script: Option<Script>,
 }
 
+/// What others show of a page when its address is handed on.
+pub(super) struct Sharing<'a> {
+    /// One or two sentences.
+    pub(super) description: &'a str,
+    /// Scheme and host of this server, where it was told; pictures need it.
+    pub(super) origin: Option<&'a str>,
+    /// The address that stands for all views of the page, without the origin.
+    pub(super) canonical: &'a str,
+    /// The address of a picture of 1200 x 630 pixels, without the origin.
+    pub(super) picture: &'a str,
+}
+
 /// Who looks at a page, as far as the page may know.
 #[derive(Clone, Copy)]
 pub(super) enum Viewer<'a> {
@@ -40,6 +52,32 @@ const MAINTAINERS: (&str, &str) = ("/admin/signups", "Sign-ups");
 
 /// The whole document around `content`.
 pub(super) fn document(page: &Page<'_>, content: &Markup) -> Markup {
+    whole(page, &html! {}, content)
+}
+
+/// The whole document of a page whose address is handed on.
+pub(super) fn shared_document(page: &Page<'_>, sharing: &Sharing<'_>, content: &Markup) -> Markup {
+    let origin = sharing.origin.unwrap_or_default();
+    let head = html! {
+        meta name="description" content=(sharing.description);
+        link rel="canonical" href={ (origin) (sharing.canonical) };
+        meta property="og:type" content="website";
+        meta property="og:site_name" content="Secchi";
+        meta property="og:title" content=(page.title);
+        meta property="og:description" content=(sharing.description);
+        @if !origin.is_empty() {
+            meta property="og:url" content={ (origin) (sharing.canonical) };
+            meta property="og:image" content={ (origin) (sharing.picture) };
+            meta property="og:image:width" content="1200";
+            meta property="og:image:height" content="630";
+            meta name="twitter:card" content="summary_large_image";
+        }
+        link rel="alternate" type="application/atom+xml" title="New entries" href="/feed.atom";
+    };
+    whole(page, &head, content)
+}
+
+fn whole(page: &Page<'_>, head: &Markup, content: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -48,6 +86,7 @@ pub(super) fn document(page: &Page<'_>, content: &Markup) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (page.title) " · Secchi" }
+                (head)
                 link rel="stylesheet" href=(assets::address(&STYLE));
                 @match page.script {
                     Some(Script::Submit) => script src=(assets::address(&SUBMIT)) defer {},
