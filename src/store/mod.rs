@@ -9,6 +9,7 @@ pub mod failures;
 pub mod flags;
 pub mod history;
 pub mod idempotency;
+pub mod judge_record;
 pub mod judgements;
 pub mod keys;
 pub mod leases;

@@ -44,7 +44,8 @@ pub(super) enum Script {
     Progress,
 }
 
-const EVERYBODYS: [(&str, &str); 2] = [("/", "Leaderboard"), ("/submit", "Submit")];
+const EVERYBODYS: [(&str, &str); 4] =
+    [("/", "Board"), ("/judge", "Judge"), ("/about", "About"), ("/submit", "Submit")];
 
 const TEAMS: [(&str, &str); 3] = [("/submissions", "Submissions"), ("/quota", "Quota"), ("/keys", "Keys")];
 

@@ -1,11 +1,13 @@
 //! The pages: HTML made on the server, useful without scripts. Knows nothing of the API.
 
+mod about;
 mod admin_signups;
 mod answers;
 mod assets;
 mod board;
 mod fields;
 mod frame;
+mod judge;
 mod keys;
 mod keys_page;
 mod quota;
@@ -118,6 +120,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
         let resource = web::resource(path).default_service(web::to(wrong_method));
         config.service(routes.into_iter().fold(resource, actix_web::Resource::route));
     };
+    page("/judge", vec![web::get().to(judge::show)]);
+    page("/about", vec![web::get().to(about::show)]);
     page("/sign-in", vec![web::get().to(sign_in::show), web::post().to(sign_in::sign_in)]);
     page("/sign-out", vec![web::post().to(sign_in::sign_out)]);
     page("/submit", vec![web::get().to(submit::show), web::post().to(submit::create_submission)]);

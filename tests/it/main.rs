@@ -45,6 +45,7 @@ mod odd_server;
 mod operations;
 mod pages;
 mod pages_accounts;
+mod pages_public;
 mod pages_submission;
 mod process;
 mod program;
