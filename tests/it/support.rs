@@ -42,24 +42,30 @@ pub struct Ground {
     pub data: TempDir,
     pub database_url: String,
     pub redis_url: Option<String>,
+    /// The server and the name of a database that goes when this does, so that a run's hundreds do not fill the disk.
+    made: Option<(String, String)>,
 }
 
 impl Ground {
     pub fn new() -> Ground {
         let data = TempDir::new().unwrap();
         let redis_url = std::env::var("SECCHI_TEST_REDIS_URL").ok();
-        let database_url = match std::env::var("SECCHI_TEST_DATABASE_URL") {
-            Ok(server) => new_postgres_database(&server),
-            Err(_) => format!("sqlite://{}", data.path().join("secchi.db").display()),
+        let (database_url, made) = match std::env::var("SECCHI_TEST_DATABASE_URL") {
+            Ok(server) => {
+                let name = new_postgres_database(&server);
+                let (base, _) = server.rsplit_once('/').unwrap();
+                (format!("{base}/{name}"), Some((server, name)))
+            }
+            Err(_) => (format!("sqlite://{}", data.path().join("secchi.db").display()), None),
         };
-        Ground { data, database_url, redis_url }
+        Ground { data, database_url, redis_url, made }
     }
 
     /// The same database and queue for another process, with a data folder of its own.
     pub fn shared(&self) -> Ground {
         assert!(self.is_shared(), "SQLite is one process's");
         let (database_url, redis_url) = (self.database_url.clone(), self.redis_url.clone());
-        Ground { data: TempDir::new().unwrap(), database_url, redis_url }
+        Ground { data: TempDir::new().unwrap(), database_url, redis_url, made: None }
     }
 
     /// Whether this run is on PostgreSQL with Redis.
@@ -72,8 +78,17 @@ fn new_postgres_database(server: &str) -> String {
     let name = format!("t{}", uuid::Uuid::now_v7().simple());
     let mut connection = PgConnection::establish(server).expect("SECCHI_TEST_DATABASE_URL");
     connection.batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
-    let (base, _) = server.rsplit_once('/').unwrap();
-    format!("{base}/{name}")
+    name
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        let Some((server, name)) = &self.made else { return };
+        if let Ok(mut connection) = PgConnection::establish(server) {
+            // What still runs is cut off; a database that stays is removed with the whole server.
+            let _gone = connection.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)"));
+        }
+    }
 }
 
 /// Settings at their defaults, changed by flags.
