@@ -1,7 +1,7 @@
 # Every target does its own set-up, so that each works from a clean clone.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test check check-harnesses bench soak wheel
+.PHONY: help setup build demo test check check-harnesses check-latex bench soak wheel
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ check: ## Format, lints with and without the server, documentation
 
 check-harnesses: ## Have the real lmms-eval and VLMEvalKit run an exported task, and score what they write (15 GB of packages)
 	@.ci/check-harnesses
+
+check-latex: ## Compile the LaTeX of real boards and draw its pages (texlive)
+	@.ci/setup
+	@.ci/check-latex
 
 bench: ## Measure: costs as ratios within one run
 	@.ci/setup

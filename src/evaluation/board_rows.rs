@@ -165,7 +165,7 @@ impl Row {
 }
 
 /// The paper's rows, in its order.
-pub(super) fn reported_rows() -> impl Iterator<Item = Row> {
+pub fn reported_rows() -> impl Iterator<Item = Row> {
     paper_tables().iter().flat_map(|group| {
         group.models.iter().map(|model| Row {
             group: Some(group.group),
@@ -194,7 +194,7 @@ pub(super) fn blind_row(rule: Rule, scores: &[Score]) -> Row {
 }
 
 /// The rows in order. Only entries are ranked; the others stand where their values put them.
-pub(super) fn ordered(rows: Vec<Row>, sort: Sort, view: View) -> Vec<Row> {
+pub fn ordered(rows: Vec<Row>, sort: Sort, view: View) -> Vec<Row> {
     let value = |row: &Row| row.scores.get(&sort.column).map(|cell| cell.value);
     let values: Vec<Option<f64>> = rows.iter().map(value).collect();
     let own = |row: &Row| value(row).filter(|_| row.entry.is_some());
@@ -222,7 +222,8 @@ pub(super) fn ordered(rows: Vec<Row>, sort: Sort, view: View) -> Vec<Row> {
     order.into_iter().filter_map(placed).collect()
 }
 
-pub(super) fn groups(rows: &[Row]) -> Vec<GroupAverages> {
+/// The averages of every group over its rows.
+pub fn groups(rows: &[Row]) -> Vec<GroupAverages> {
     let of = |group: Group, reported: bool| {
         let of_group: Vec<BTreeMap<Column, f64>> = rows
             .iter()

@@ -1,11 +1,11 @@
-//! The leaderboard as JSON and CSV, answered from what was built last.
+//! The leaderboard as JSON and in the other formats, answered from what was built last.
 
 use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, get, web};
 
 use super::Shared;
-use super::csv;
 use super::error::{Answer, Problem};
+use super::formats::{csv, latex, markdown};
 use super::prepared::prepared;
 use crate::evaluation::board_query::{BoardParameters, BoardQueryError, View};
 use crate::evaluation::standing::Leaderboard;
@@ -18,7 +18,7 @@ use crate::evaluation::standing::Leaderboard;
     tag = "board",
     params(BoardParameters),
     responses(
-        (status = 200, description = "The board", content((Leaderboard = "application/json"), (String = "text/csv"))),
+        (status = 200, description = "The board", content((Leaderboard = "application/json"), (String = "text/csv"), (String = "application/x-tex"), (String = "text/markdown"))),
         (status = 304, description = "The board that `If-None-Match` names still stands"),
         (status = 400, description = "A parameter is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "`judge` was never current, or the split has no such `release`; the detail names those that there are", body = Problem, content_type = "application/problem+json"),
@@ -32,31 +32,56 @@ pub async fn find_leaderboard(
 ) -> Answer<HttpResponse> {
     let query = parameters.query(View::Ranks)?;
     let format = format(&request, &parameters)?;
-    let (content_type, render): (_, fn(&Leaderboard) -> Vec<u8>) = match format {
-        Format::Csv => ("text/csv; charset=utf-8", csv::leaderboard),
-        Format::Json => ("application/json", json),
+    let public_url = state.link("");
+    let render = move |board: &Leaderboard| match format {
+        BoardFormat::Csv => csv::leaderboard(board),
+        BoardFormat::Latex => latex::leaderboard(board, &public_url),
+        BoardFormat::Markdown => markdown::leaderboard(board, &public_url),
+        BoardFormat::Json => json(board),
     };
     let store = &state.evaluation.store;
     let rendered = state.boards.rendered(store, query, format!("{format:?}"), render).await?;
-    Ok(prepared(&request, &rendered, content_type).await)
+    Ok(prepared(&request, &rendered, content_type(format)).await)
 }
 
 /// How a board is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
+enum BoardFormat {
     Json,
     Csv,
+    Latex,
+    Markdown,
 }
 
-fn format(request: &HttpRequest, parameters: &BoardParameters) -> Result<Format, Problem> {
-    match parameters.format.as_deref() {
-        Some("json") => Ok(Format::Json),
-        Some("csv") => Ok(Format::Csv),
-        Some(other) => Err(Problem::parameter(format!("`format` is `{other}`; give `json` or `csv`"))),
-        None => {
-            let csv = header_text(request, header::ACCEPT).is_some_and(|accept| accept.contains("text/csv"));
-            Ok(if csv { Format::Csv } else { Format::Json })
+/// The formats with their names and their types, the one first that is meant unless more is said.
+const FORMATS: [(&str, &str, BoardFormat); 4] = [
+    ("json", "application/json", BoardFormat::Json),
+    ("csv", "text/csv", BoardFormat::Csv),
+    ("tex", "application/x-tex", BoardFormat::Latex),
+    ("md", "text/markdown", BoardFormat::Markdown),
+];
+
+fn format(request: &HttpRequest, parameters: &BoardParameters) -> Result<BoardFormat, Problem> {
+    let found = match parameters.format.as_deref() {
+        Some(asked) => {
+            let unknown =
+                || Problem::parameter(format!("`format` is `{asked}`; give `json`, `csv`, `tex` or `md`"));
+            FORMATS.iter().find(|(name, ..)| *name == asked).ok_or_else(unknown)?
         }
+        None => {
+            let accept = header_text(request, header::ACCEPT).unwrap_or_default();
+            FORMATS.iter().find(|(_, media_type, _)| accept.contains(media_type)).unwrap_or(&FORMATS[0])
+        }
+    };
+    Ok(found.2)
+}
+
+fn content_type(format: BoardFormat) -> &'static str {
+    match format {
+        BoardFormat::Csv => "text/csv; charset=utf-8",
+        BoardFormat::Latex => "application/x-tex; charset=utf-8",
+        BoardFormat::Markdown => "text/markdown; charset=utf-8",
+        BoardFormat::Json => "application/json",
     }
 }
 

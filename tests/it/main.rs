@@ -8,6 +8,7 @@ mod anonymous;
 mod attacker;
 mod attacks;
 mod board;
+mod board_formats;
 mod broken;
 mod browser;
 mod budget;

@@ -23,10 +23,7 @@ async fn the_judge_page_shows_the_instructions_and_no_secret() {
     assert_eq!(secret.len(), 64);
     assert!(!page.contains(secret));
     assert!(page.contains(&row.id) && page.contains(&row.model), "{page}");
-    assert!(
-        page.contains("camera_motion_and_viewpoint") && page.contains("submission is scored"),
-        "{page}"
-    );
+    assert!(page.contains("camera_motion_and_viewpoint") && page.contains("submission is scored"), "{page}");
     assert!(page.contains("Not known here"), "{page}");
 }
 

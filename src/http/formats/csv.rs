@@ -66,9 +66,12 @@ fn record(row: &Row) -> Vec<String> {
     record
 }
 
+/// What spreadsheets take for the beginning of a formula, some of them also in full width.
+const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+
 /// A text that no spreadsheet takes for a formula.
 fn defused(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
+    if text.starts_with(FORMULA) { format!("'{text}") } else { text.to_owned() }
 }
 
 #[cfg(test)]
