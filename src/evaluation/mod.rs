@@ -16,6 +16,8 @@ pub mod boards;
 #[cfg(feature = "server")]
 pub mod catalogue;
 #[cfg(feature = "server")]
+pub mod comparing;
+#[cfg(feature = "server")]
 mod counting;
 #[cfg(feature = "server")]
 pub mod deciding;

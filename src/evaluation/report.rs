@@ -24,14 +24,12 @@ use crate::store::{DbConnection, StoreError};
 use super::Evaluation;
 use super::board_rows::in_scope;
 use super::catalogue::GradingRelease;
+use super::comparing::{ALPHA, Told, is_rounded};
 use super::series::are_alike;
 use super::work::{WorkError, answered};
 
 /// Entries above and below that a submission is compared with.
 const NEIGHBOURS_EACH_WAY: usize = 2;
-
-/// A difference counts as real below that, all neighbours taken together.
-const ALPHA: f64 = 0.05;
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
@@ -234,9 +232,10 @@ fn neighbours(
         }
     }
     let raised = holm(&found.iter().map(|(_, _, difference, _)| difference.p).collect::<Vec<_>>());
-    let is_coarse = release.release.feedback != Feedback::PerQuestion;
+    let is_rounded = is_rounded(release);
     let told = found.into_iter().zip(raised).map(|((row, value, difference, are_alike), p)| {
-        told(row, value, Difference { p, ..difference }, is_coarse, are_alike)
+        let difference = Difference { p, ..difference };
+        told(row, value, difference, Told::of(difference, is_rounded, are_alike))
     });
     Ok(told.collect())
 }
@@ -253,25 +252,15 @@ fn nearest(mut others: Vec<(f64, StandingRow)>, own: f64) -> Vec<(f64, StandingR
     others.drain(below.saturating_sub(NEIGHBOURS_EACH_WAY)..last).collect()
 }
 
-/// What is told of a comparison: of a test split rounded, and of two files that are alike no more than whether it is real,
-/// since few answers that differ would show in the digits.
-fn told(
-    row: StandingRow,
-    value: f64,
-    difference: Difference,
-    is_coarse: bool,
-    are_alike: bool,
-) -> NeighbourReport {
-    let round = |number: f64, places: usize| if is_coarse { rounded(number, places) } else { number };
-    let is_told = !(is_coarse && are_alike);
+fn told(row: StandingRow, value: f64, difference: Difference, told: Told) -> NeighbourReport {
     NeighbourReport {
         entry: row.submission_id,
         team: (row.visibility == Visibility::Public).then_some(row.team),
         model_name: row.model_name,
         value,
-        difference: round(difference.value, 1),
-        ci95: is_told.then(|| difference.ci95.map(|bound| round(bound, 1))),
-        p: is_told.then(|| round(difference.p, 2)),
+        difference: told.difference,
+        ci95: told.ci95,
+        p: told.p,
         is_real: difference.p < ALPHA,
     }
 }

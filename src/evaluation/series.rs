@@ -99,6 +99,22 @@ pub(super) fn are_alike(release: &GradingRelease, one: &[Outcome], other: &[Outc
     likeness(&key(release), &letters(one), &letters(other)).is_near()
 }
 
+/// Whether the letters of two graded files are near-duplicates among a column's questions; false for a column without.
+pub(super) fn are_alike_in(
+    release: &GradingRelease,
+    column: Column,
+    one: &[Outcome],
+    other: &[Outcome],
+) -> bool {
+    let mut letters_of_one = letters(one);
+    for (letter, facts) in letters_of_one.iter_mut().zip(&release.key.facts) {
+        if !column.counts(facts.question_type, facts.camera) {
+            *letter = NO_LETTER;
+        }
+    }
+    likeness(&key(release), &letters_of_one, &letters(other)).is_near()
+}
+
 /// How many different files there are among them.
 fn different(members: &[&Member]) -> i32 {
     let mut files: Vec<&[u8]> = members.iter().map(|member| member.letters.as_slice()).collect();

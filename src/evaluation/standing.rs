@@ -210,7 +210,10 @@ fn entries(
 }
 
 /// The configuration with this id, if there is a board under it.
-fn find_judge(connection: &mut DbConnection, id: &str) -> Result<ConfigurationRow, BoardQueryError> {
+pub(super) fn find_judge(
+    connection: &mut DbConnection,
+    id: &str,
+) -> Result<ConfigurationRow, BoardQueryError> {
     let with_board: Vec<_> =
         load_configurations(connection)?.into_iter().filter(ConfigurationRow::has_board).collect();
     match with_board.iter().find(|row| row.id == id) {

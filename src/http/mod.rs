@@ -11,6 +11,7 @@ mod admin_usage;
 mod answers;
 mod auth;
 mod benchmark;
+mod compare;
 mod configurations;
 mod door;
 mod entries;
@@ -105,6 +106,7 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(health::check_readiness)
         .service(benchmark::find_benchmark)
         .service(entries::find_entry)
+        .service(compare::find_comparison)
         .service(auth::create_token)
         .service(auth::find_me)
         .service(keys::list_keys)

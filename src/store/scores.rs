@@ -124,3 +124,12 @@ pub fn load_scores(
     }
     Ok(scores)
 }
+
+/// The judge configurations under which a submission has complete scores.
+pub fn load_complete_configurations(
+    connection: &mut DbConnection,
+    submission_id: &str,
+) -> Result<Vec<String>> {
+    let complete = scores::table.filter(scores::submission_id.eq(submission_id)).filter(scores::complete);
+    Ok(complete.select(scores::configuration_id).load(connection)?)
+}

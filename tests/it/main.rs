@@ -17,6 +17,7 @@ mod circuit;
 mod client_submit;
 mod clips;
 mod commands;
+mod compare;
 mod crash;
 mod credentials;
 mod estimate;

@@ -72,6 +72,10 @@ impl Operation {
             None => request,
         };
         match self.id.as_str() {
+            "find_comparison" => {
+                let (a, b) = id.split_once(',').unwrap_or_default();
+                request.query(&[("a", a), ("b", b)])
+            }
             "create_token" => request.json(&json!({ "api_key": api_key })),
             "create_submission" => {
                 request.multipart(form(&val_metadata(), val_answers("A ray glides past.")))

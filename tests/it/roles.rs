@@ -35,6 +35,8 @@ enum On {
     Nothing,
     Queued,
     Scored,
+    /// Two scored submissions, their ids with a comma between.
+    TwoScored,
     Incomplete,
     /// A submission with a link for reviewers, by its token.
     Reviewed,
@@ -60,6 +62,7 @@ const TABLE: &[(&str, Who, On, u16)] = &[
     ("find_benchmark", Who::All, On::Nothing, 200),
     ("find_leaderboard", Who::All, On::Nothing, 200),
     ("find_entry", Who::All, On::Scored, 200),
+    ("find_comparison", Who::All, On::TwoScored, 200),
     ("create_token", Who::All, On::Nothing, 200),
     ("find_me", Who::Team, On::Nothing, 200),
     ("list_keys", Who::Team, On::Nothing, 200),
@@ -153,6 +156,10 @@ async fn object(secchi: &Secchi, team: &TestTeam, on: On) -> String {
             return secchi.team(&slug).await.slug;
         }
         On::Signup | On::Claim | On::ApprovedClaim => return signed_up(secchi, on).await,
+        On::TwoScored => {
+            let one = Box::pin(object(secchi, team, On::Scored)).await;
+            return format!("{one},{}", Box::pin(object(secchi, team, On::Scored)).await);
+        }
         On::Reviewed => {
             let id = Box::pin(object(secchi, team, On::Scored)).await;
             let path = format!("/api/v1/submissions/{id}/reviewers-link");
