@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use uuid::Uuid;
 
 use crate::domain::column::{Column, Unit};
 use crate::domain::outcome::Outcome;
@@ -123,6 +124,8 @@ pub struct Comparison {
     pub split: Split,
     /// The release's name.
     pub release: String,
+    /// Questions of the release.
+    pub questions: usize,
     /// Videos of the release.
     pub videos: usize,
     /// The judge behind the open-ended columns.
@@ -165,6 +168,13 @@ impl Told {
     }
 }
 
+impl Pair {
+    /// The two in a column, if it stands for both.
+    pub fn column(&self, id: Column) -> Option<&ComparedColumn> {
+        self.columns.iter().find(|column| column.id == id)
+    }
+}
+
 /// An entry with what it is compared by.
 struct Loaded {
     submission: Submission,
@@ -196,6 +206,12 @@ fn load(
     ids: &[String],
     judge: Option<&str>,
 ) -> Result<(ConfigurationRow, Vec<Loaded>), CompareError> {
+    // What is no id never comes near the database.
+    let id = |text: &String| match Uuid::parse_str(text) {
+        Ok(id) => Ok(id.to_string()),
+        Err(_) => Err(CompareError::Unknown(text.clone())),
+    };
+    let ids = &ids.iter().map(id).collect::<Result<Vec<_>, _>>()?;
     let twice = ids.iter().enumerate().find(|(place, id)| ids[..*place].contains(id));
     if let Some((_, id)) = twice {
         return Err(CompareError::Twice(id.clone()));
@@ -259,6 +275,7 @@ fn compared(release: &Arc<GradingRelease>, judge: ConfigurationRow, loaded: &[Lo
     Comparison {
         split: release.release.split,
         release: release.release.name.clone(),
+        questions: facts.len(),
         videos: facts.iter().map(|facts| facts.video + 1).max().unwrap_or_default(),
         judge: judge.into(),
         is_rounded: is_rounded(release),

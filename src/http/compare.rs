@@ -3,7 +3,6 @@
 use actix_web::http::StatusCode;
 use actix_web::{get, web};
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use super::Shared;
 use super::error::{Answer, Problem};
@@ -67,13 +66,8 @@ pub async fn find_comparison(
     parameters: web::Query<CompareParameters>,
 ) -> Answer<web::Json<ComparisonView>> {
     let CompareParameters { a, b, judge } = parameters.into_inner();
-    let ids = [a, b].map(|id| match Uuid::parse_str(&id) {
-        Ok(known) => Ok(known.to_string()),
-        Err(_) => Err(CompareError::Unknown(id)),
-    });
-    let ids = ids.into_iter().collect::<Result<Vec<_>, _>>()?;
     let Comparison { split, release, judge, is_rounded, mut entries, mut pairs, .. } =
-        compare(&state.evaluation, ids, judge).await?;
+        compare(&state.evaluation, vec![a, b], judge).await?;
     let (Some(b), Some(a), Some(pair)) = (entries.pop(), entries.pop(), pairs.pop()) else {
         return Err(Problem::internal("a comparison of two entries has no pair"));
     };

@@ -38,6 +38,7 @@ asset!(
         include_str!("assets/style/forms.css"),
         include_str!("assets/style/tables.css"),
         include_str!("assets/style/board.css"),
+        include_str!("assets/style/compare.css"),
         include_str!("assets/style/print.css"),
     )
 );

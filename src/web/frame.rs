@@ -44,8 +44,13 @@ pub(super) enum Script {
     Progress,
 }
 
-const EVERYBODYS: [(&str, &str); 4] =
-    [("/", "Board"), ("/judge", "Judge"), ("/about", "About"), ("/submit", "Submit")];
+const EVERYBODYS: [(&str, &str); 5] = [
+    ("/", "Board"),
+    ("/compare", "Compare"),
+    ("/judge", "Judge"),
+    ("/about", "About"),
+    ("/submit", "Submit"),
+];
 
 const TEAMS: [(&str, &str); 3] = [("/submissions", "Submissions"), ("/quota", "Quota"), ("/keys", "Keys")];
 

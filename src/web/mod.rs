@@ -5,6 +5,10 @@ mod admin_signups;
 mod answers;
 mod assets;
 mod board;
+mod compare;
+mod compare_chart;
+mod compare_page;
+mod compare_words;
 mod fields;
 mod frame;
 mod judge;
@@ -122,6 +126,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
     };
     page("/judge", vec![web::get().to(judge::show)]);
     page("/about", vec![web::get().to(about::show)]);
+    page("/compare", vec![web::get().to(compare::show)]);
     page("/sign-in", vec![web::get().to(sign_in::show), web::post().to(sign_in::sign_in)]);
     page("/sign-out", vec![web::post().to(sign_in::sign_out)]);
     page("/submit", vec![web::get().to(submit::show), web::post().to(submit::create_submission)]);

@@ -1,0 +1,111 @@
+//! What a comparison comes to in words and digits. Knows nothing of how the page is laid out.
+
+use super::board::places;
+use super::compare::MOST;
+use crate::domain::column::{Column, Unit};
+use crate::evaluation::comparing::{ComparedColumn, ComparedEntry, Comparison};
+use crate::scoring::decimals::to_decimals;
+
+/// By which letter an entry goes on the page.
+pub(super) const LETTERS: [char; MOST] = ['A', 'B', 'C', 'D', 'E'];
+
+/// How many columns speak for whom.
+pub(super) fn tally(comparison: &Comparison, place: usize) -> String {
+    let (pair, entries) = (&comparison.pairs[place], &comparison.entries);
+    let others: Vec<_> = pair.columns.iter().filter(|column| column.id != Column::Mcq).collect();
+    let count =
+        |is_kind: &dyn Fn(&ComparedColumn) -> bool| others.iter().filter(|column| is_kind(column)).count();
+    let ahead = count(&|column| column.is_clear && column.difference > 0.0);
+    let behind = count(&|column| column.is_clear && column.difference <= 0.0);
+    format!(
+        "Of the {} single columns {} in favour of {}, {} of {}, and {} no clear difference.",
+        others.len(),
+        are(ahead, "is clearly", "are clearly"),
+        name(0, &entries[0]),
+        are(behind, "is clearly", "are clearly"),
+        name(place + 1, &entries[place + 1]),
+        are(others.len() - ahead - behind, "shows", "show"),
+    )
+}
+
+fn are(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+fn name(place: usize, entry: &ComparedEntry) -> String {
+    format!("{} ({})", entry.model_name, LETTERS[place])
+}
+
+/// Which of the two is ahead by the board's default column, in words.
+pub(super) fn verdict(comparison: &Comparison, place: usize) -> String {
+    let (pair, entries) = (&comparison.pairs[place], &comparison.entries);
+    let [a, b] = [name(0, &entries[0]), name(place + 1, &entries[place + 1])];
+    let Some(mcq) = pair.column(Column::Mcq) else {
+        return format!(
+            "{a} and {b} have no score of all multiple-choice questions in common; see the single columns."
+        );
+    };
+    if !mcq.is_clear {
+        return format!(
+            "{a} and {b} cannot be told apart on these {} questions.",
+            grouped(mcq.n.unsigned_abs() as usize)
+        );
+    }
+    let (ahead, behind) = if mcq.difference > 0.0 { (a, b) } else { (b, a) };
+    let points = |value: f64| to_decimals(value.abs(), 1);
+    let gap = points(mcq.difference);
+    match mcq.ci95.map(|bounds| bounds.map(f64::abs)) {
+        Some([one, other]) => format!(
+            "{ahead} is ahead of {behind} by {gap} points; with this many videos the gap could be {} to {}.",
+            points(one.min(other)),
+            points(one.max(other)),
+        ),
+        None => format!("{ahead} is ahead of {behind} by {gap} points."),
+    }
+}
+
+pub(super) fn p_in_words(p: Option<f64>, is_rounded: bool) -> String {
+    let (least, places) = if is_rounded { (0.01, 2) } else { (0.001, 3) };
+    match p {
+        None => "not told".to_owned(),
+        Some(p) if p < least => format!("< {least}"),
+        Some(p) => to_decimals(p, places),
+    }
+}
+
+/// Decimals of a difference: no more than are told.
+pub(super) fn shown_places(comparison: &Comparison, unit: Unit) -> usize {
+    if comparison.is_rounded { 1 } else { places(unit) }
+}
+
+/// A difference with its interval.
+pub(super) fn in_words(column: &ComparedColumn, places: usize) -> String {
+    let difference = signed(column.difference, places);
+    match column.ci95 {
+        Some(bounds) => format!("{difference} ({})", interval(bounds, places)),
+        None => difference,
+    }
+}
+
+pub(super) fn interval([low, high]: [f64; 2], places: usize) -> String {
+    format!("{} to {}", signed(low, places), signed(high, places))
+}
+
+/// A number with its sign; zero has none.
+pub(super) fn signed(value: f64, places: usize) -> String {
+    let digits = to_decimals(value.abs(), places);
+    match digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
+        true => digits,
+        false => format!("{}{digits}", if value < 0.0 { '−' } else { '+' }),
+    }
+}
+
+/// A count with commas at its thousands.
+pub(super) fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let comma = |(place, digit): (usize, char)| {
+        let is_due = place > 0 && (digits.len() - place).is_multiple_of(3);
+        is_due.then_some(',').into_iter().chain([digit])
+    };
+    digits.chars().enumerate().flat_map(comma).collect()
+}
