@@ -79,6 +79,9 @@ pub struct Row {
     pub attempts: Option<usize>,
     /// When it was submitted.
     pub submitted_at: Option<String>,
+    /// Since when it has been scored and not private.
+    #[serde(skip)]
+    pub published_at_ms: Option<i64>,
 }
 
 /// A group's averages, as in the paper's two tables.
@@ -136,6 +139,7 @@ pub(super) fn shown(row: StandingRow, attempts: &HashMap<String, usize>, standin
         backbone: row.backbone,
         scores: score_cells(&row.scores),
         submitted_at: Some(instant::rfc3339(row.created_at_ms)),
+        published_at_ms: Some(row.published_at_ms),
         standings,
         ..Row::named(row.model_name)
     }
@@ -160,6 +164,7 @@ impl Row {
             blind: false,
             attempts: None,
             submitted_at: None,
+            published_at_ms: None,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod baselines;
 pub mod captions;
+pub mod changes;
 pub mod choice;
 pub mod columns;
 pub mod decimals;

@@ -5,6 +5,7 @@ mod admin_signups;
 mod answers;
 mod assets;
 mod board;
+mod charts;
 mod compare;
 mod compare_chart;
 mod compare_page;

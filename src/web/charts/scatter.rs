@@ -1,0 +1,170 @@
+//! Multiple choice against open-ended questions: does who is right also see what moves. Knows two columns.
+
+use maud::{Markup, html};
+
+use super::axis::Axis;
+use super::intervals::extent;
+use super::marks::{Origin, cut, figure_with_interval, full_name, key, mark};
+use super::{Drawing, Numbers};
+use crate::domain::column::{Column, Unit};
+use crate::evaluation::board_rows::{Row, ScoreCell};
+use crate::evaluation::standing::Leaderboard;
+use crate::scoring::decimals::to_decimals;
+
+const TOP_PX: u32 = 24;
+const PLOT_PX: u32 = 300;
+
+/// Entries drawn at most; those with the highest `MCQ` come first.
+const MAX_POINTS: usize = 300;
+
+/// Names beside marks at most.
+const MAX_LABELS: usize = 8;
+
+/// The narrowest width that names must not collide in, what a character takes of it at most, and a line's height.
+const NARROW_PX: f64 = 320.0;
+const CHAR_PX: f64 = 7.0;
+const LINE_PX: f64 = 15.0;
+
+/// A row with its `MCQ` and its `OEMU`.
+type Point<'a> = (&'a Row, &'a ScoreCell, &'a ScoreCell);
+
+/// `MCQ` against `OEMU`, with the intervals of both.
+pub(in super::super) fn scatter(board: &Leaderboard) -> Markup {
+    let point = |row| Some((row, score(row, Column::Mcq)?, score(row, Column::Oemu)?));
+    let mut points: Vec<Point<'_>> = board.rows.iter().filter_map(point).collect();
+    if points.is_empty() {
+        return html! {};
+    }
+    points.sort_by(|left, right| right.1.value.total_cmp(&left.1.value));
+    let all = points.len();
+    points.truncate(MAX_POINTS);
+    let across = Axis::around(Unit::Percent, points.iter().flat_map(|(_, x, _)| extent(x)));
+    let up = Axis::around(Unit::Points, points.iter().flat_map(|(.., y)| extent(y)));
+    let mut finding = finding(&points);
+    if all > MAX_POINTS {
+        finding += &format!(" Drawn are the {MAX_POINTS} of {all} rows with the highest MCQ.");
+    }
+    let title = "MCQ against OEMU";
+    let drawing = Drawing {
+        id: "chart-scatter",
+        title,
+        description: &finding,
+        height: TOP_PX + PLOT_PX + 40,
+        content: drawn(&across, &up, &points),
+    };
+    let key = key(points.iter().map(|(row, ..)| *row));
+    super::figure("scatter", (title, &finding), &key, &drawing.markup(), &numbers(&points))
+}
+
+fn score(row: &Row, column: Column) -> Option<&ScoreCell> {
+    row.scores.get(&column)
+}
+
+fn drawn(across: &Axis, up: &Axis, points: &[Point<'_>]) -> Markup {
+    let foot = TOP_PX + PLOT_PX;
+    let y = |value: f64| up.y(value, TOP_PX, PLOT_PX);
+    html! {
+        text.axis x="0" y="12" { "OEMU, " (up.words()) }
+        (up.level_lines(TOP_PX, PLOT_PX))
+        (across.upright_lines(TOP_PX, PLOT_PX))
+        (across.figures_across(foot + 16))
+        text.axis.last x="100%" y=(foot + 34) { "MCQ, " (across.words()) }
+        @for (_, x, score) in points {
+            @if let (Some([left, right]), Some([low, high])) = (x.ci95, score.ci95) {
+                @let (x, level) = (across.x(x.value), y(score.value));
+                line.cross x1=(across.x(left)) x2=(across.x(right)) y1=(level) y2=(level) {}
+                line.cross x1=(x) x2=(x) y1=(y(low)) y2=(y(high)) {}
+            }
+        }
+        @for (row, x, score) in points { (mark(row, &across.x(x.value), y(score.value))) }
+        @for label in labels(across, up, points) {
+            svg x=(label.x) y=(label.y) { text.name.last[label.leftward] x=(if label.leftward { -9 } else { 9 }) y="4" { (label.name) } }
+        }
+    }
+}
+
+/// A name beside a mark.
+struct Label {
+    name: String,
+    x: String,
+    y: f64,
+    /// Whether it stands before the mark.
+    leftward: bool,
+}
+
+/// The names that have room even on a phone: first of those at the edges of the cloud, then down by `MCQ`.
+fn labels(across: &Axis, up: &Axis, points: &[Point<'_>]) -> Vec<Label> {
+    let mut labels = Vec::new();
+    let mut taken: Vec<[f64; 4]> = Vec::new();
+    let place =
+        |(_, x, score): &Point<'_>| (across.share(x.value) * NARROW_PX, up.y(score.value, TOP_PX, PLOT_PX));
+    taken.extend(points.iter().map(place).map(|(x, y)| [x - 4.0, x + 4.0, y - 4.0, y + 4.0]));
+    let scored = |point: &&Point<'_>| Origin::of(point.0) == Origin::Scored;
+    let best_open = points.iter().filter(scored).max_by(|left, right| left.2.value.total_cmp(&right.2.value));
+    let (entries, others): (Vec<_>, Vec<_>) = points.iter().partition(|point| scored(point));
+    for point in best_open.into_iter().chain(entries).chain(others) {
+        let name = cut(&point.0.model_name, 20);
+        let width = name.chars().count() as f64 * CHAR_PX + 9.0;
+        let (x, y) = place(point);
+        let leftward = x + width > NARROW_PX;
+        let (from, to) = if leftward { (x - width, x - 5.0) } else { (x + 5.0, x + width) };
+        let own = [from, to, y - LINE_PX / 2.0, y + LINE_PX / 2.0];
+        let meets = |other: &[f64; 4]| {
+            own[0] < other[1] && other[0] < own[1] && own[2] < other[3] && other[2] < own[3]
+        };
+        if from >= 0.0 && !taken.iter().any(meets) {
+            taken.push(own);
+            labels.push(Label { name, x: across.x(point.1.value), y, leftward });
+        }
+        if labels.len() == MAX_LABELS {
+            break;
+        }
+    }
+    labels
+}
+
+fn finding(points: &[Point<'_>]) -> String {
+    let scored: Vec<&Point<'_>> =
+        points.iter().filter(|point| Origin::of(point.0) == Origin::Scored).collect();
+    let highest = |value: fn(&Point<'_>) -> f64| {
+        scored.iter().max_by(|left, right| value(left).total_cmp(&value(right)))
+    };
+    let (Some(letters), Some(open)) = (highest(|point| point.1.value), highest(|point| point.2.value)) else {
+        return "No entry has both scores yet.".to_owned();
+    };
+    let lead = if std::ptr::eq(letters.0, open.0) {
+        format!("{} has the highest value in both.", letters.0.model_name)
+    } else {
+        format!("{} is highest in MCQ, {} in OEMU.", letters.0.model_name, open.0.model_name)
+    };
+    match agreement(&scored) {
+        Some((same, pairs)) => {
+            let share = to_decimals(100.0 * same as f64 / pairs as f64, 0);
+            format!("{lead} Of {pairs} pairs of entries {same} ({share} %) stand in the same order in both.")
+        }
+        None => lead,
+    }
+}
+
+/// Of how many pairs of entries both columns give an order, and in how many it is the same one.
+fn agreement(points: &[&Point<'_>]) -> Option<(usize, usize)> {
+    let (mut same, mut pairs) = (0, 0);
+    for (place, left) in points.iter().enumerate() {
+        for right in &points[place + 1..] {
+            let (letters, open) = (left.1.value - right.1.value, left.2.value - right.2.value);
+            pairs += usize::from(letters * open != 0.0);
+            same += usize::from(letters * open > 0.0);
+        }
+    }
+    (pairs > 0).then_some((same, pairs))
+}
+
+fn numbers(points: &[Point<'_>]) -> Numbers {
+    let row = |(row, x, score): &Point<'_>| {
+        vec![full_name(row), figure_with_interval(x), figure_with_interval(score)]
+    };
+    Numbers {
+        head: ["Model", "MCQ", "OEMU"].map(str::to_owned).to_vec(),
+        rows: points.iter().map(row).collect(),
+    }
+}
