@@ -32,18 +32,25 @@ impl Axis {
     /// The part of the whole axis that holds these values, from 0 where that costs little.
     pub(super) fn around(unit: Unit, values: impl Iterator<Item = f64> + Clone) -> Axis {
         let whole = Axis::whole(unit);
-        let mut step = whole.step / 4.0;
         let lowest = values.clone().fold(whole.high, f64::min);
         let highest = values.fold(whole.low, f64::max);
         if lowest > highest {
             return whole;
         }
-        let low = ((lowest / step).floor() * step).max(0.0);
-        let low = if low <= whole.step { 0.0 } else { low };
-        let high = (highest / step).ceil().mul_add(step, 0.0).clamp(low + step, whole.high.max(low + step));
-        while (high - low) / step > MAX_STEPS {
+        let ends = |step: f64| {
+            let low = (lowest / step).floor() * step;
+            let low = if low <= whole.step { 0.0 } else { low };
+            (low, ((highest / step).ceil() * step).clamp(low + step, whole.high))
+        };
+        let mut step = whole.step / 4.0;
+        if unit == Unit::Points {
+            // Ticks at quarters of a point would need two decimals.
             step *= 2.0;
         }
+        while (ends(step).1 - ends(step).0) / step > MAX_STEPS {
+            step *= 2.0;
+        }
+        let (low, high) = ends(step);
         Axis { low, high, step, unit }
     }
 
@@ -64,9 +71,7 @@ impl Axis {
 
     /// A value as it stands at a tick.
     fn figure(&self, value: f64) -> String {
-        let places = usize::from(self.unit == Unit::Points && self.step.fract() != 0.0);
-        let places = if self.unit == Unit::Points && (self.step * 10.0).fract() > 1e-9 { 2 } else { places };
-        to_decimals(value, places)
+        to_decimals(value, usize::from(self.step.fract() != 0.0))
     }
 
     /// Where the axis begins and what it measures, in words.
@@ -92,8 +97,7 @@ impl Axis {
     pub(super) fn figures_across(&self, baseline: u32) -> Markup {
         html! {
             @for tick in self.ticks() {
-                @let share = self.share(tick);
-                text.tick.first[share < 0.01].last[share > 0.99] x=(self.x(tick)) y=(baseline) {
+                text.tick x=(self.x(tick)) y=(baseline) {
                     (self.figure(tick))
                 }
             }
@@ -112,7 +116,7 @@ impl Axis {
             @for tick in self.ticks() {
                 @let y = self.y(tick, top, height);
                 line.grid x1="0" x2="100%" y1=(y) y2=(y) {}
-                text.tick.first x="0" y=(y - 4.0) { (self.figure(tick)) }
+                text.tick.first.over x="0" y=(y - 4.0) { (self.figure(tick)) }
             }
         }
     }
@@ -146,7 +150,7 @@ mod tests {
     fn an_axis_says_where_it_starts() {
         let words = |values: &[f64], unit| Axis::around(unit, values.iter().copied()).words();
         assert_eq!(words(&[62.0, 71.3], Unit::Percent), "percent right; axis starts at 60");
-        assert_eq!(words(&[2.3, 3.3], Unit::Points), "points of 5; axis starts at 2.25");
+        assert_eq!(words(&[2.3, 3.3], Unit::Points), "points of 5; axis starts at 2.0");
         assert_eq!(words(&[0.3, 3.3], Unit::Points), "points of 5; axis starts at 0");
     }
 

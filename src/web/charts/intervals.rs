@@ -9,10 +9,10 @@ use crate::domain::column::Column;
 use crate::evaluation::board_rows::{Row, ScoreCell};
 use crate::evaluation::standing::Leaderboard;
 
-const ROW_PX: u32 = 30;
+const ROW_PX: u32 = 33;
 /// Where marks lie within their row.
 const MARK_Y: u32 = 21;
-const HEAD_PX: u32 = 36;
+const HEAD_PX: u32 = 38;
 
 /// Every row that has a value in the column, with its interval, the highest first.
 pub(in super::super) fn intervals(board: &Leaderboard, column: Column) -> Markup {
@@ -31,6 +31,7 @@ pub(in super::super) fn intervals(board: &Leaderboard, column: Column) -> Markup
         title: &title,
         description: &finding,
         height: HEAD_PX + ROW_PX * shown.len() as u32 + 4,
+        wide: true,
         content: drawn(&axis, column, shown),
     };
     let (key, numbers) = (key(shown.iter().map(|(row, _)| *row)), numbers(column, shown));
@@ -49,10 +50,8 @@ fn ties_best(row: &Row, column: Column) -> bool {
 fn drawn(axis: &Axis, column: Column, rows: &[(&Row, &ScoreCell)]) -> Markup {
     html! {
         text.axis x="0" y="12" { (column) ", " (axis.words()) }
-        svg.plot {
-            (axis.figures_across(30))
-            (axis.upright_lines(HEAD_PX, ROW_PX * rows.len() as u32))
-        }
+        (axis.figures_across(30))
+        (axis.upright_lines(HEAD_PX, ROW_PX * rows.len() as u32))
         @for (place, (row, cell)) in rows.iter().enumerate() {
             @let tie = ties_best(row, column);
             svg.row y=(HEAD_PX + ROW_PX * place as u32) height=(ROW_PX) {
@@ -63,10 +62,8 @@ fn drawn(axis: &Axis, column: Column, rows: &[(&Row, &ScoreCell)]) -> Markup {
                     tspan.figure { (figure(cell)) }
                 }
                 g.marks {
-                    svg.plot {
-                        (whisker(axis, cell, MARK_Y))
-                        (mark(row, &axis.x(cell.value), MARK_Y))
-                    }
+                    (whisker(axis, cell, MARK_Y))
+                    (mark(row, &axis.x(cell.value), MARK_Y))
                 }
             }
         }

@@ -79,10 +79,18 @@ pub(super) fn figure_with_interval(cell: &ScoreCell) -> String {
     if cell.ci95.is_none() { figure(cell) } else { format!("{} ({})", figure(cell), interval(cell)) }
 }
 
-/// A difference with its sign.
+/// A difference with its sign, if it is one at these decimals.
 pub(super) fn signed(difference: f64, places: usize) -> String {
-    let sign = if difference < 0.0 { "−" } else { "+" };
-    format!("{sign}{}", to_decimals(difference.abs(), places))
+    let size = to_decimals(difference.abs(), places);
+    let is_zero = size.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    let sign = if is_zero {
+        ""
+    } else if difference < 0.0 {
+        "−"
+    } else {
+        "+"
+    };
+    format!("{sign}{size}")
 }
 
 /// The mark of a row at a place of a plot.
@@ -126,7 +134,7 @@ pub(super) fn key<'a>(rows: impl Iterator<Item = &'a Row>) -> Markup {
         html! { li { svg width="14" height="14" aria-hidden="true" { svg x="7" y="7" { (mark) } } " " (words) } }
     };
     html! {
-        ul.key {
+        ul.legend {
             @for group in Group::ALL.iter().filter(|group| groups.contains(&(**group as usize))) {
                 (item(shape(Some(*group), Origin::Scored, ""), group_words(*group)))
             }

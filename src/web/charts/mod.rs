@@ -33,6 +33,8 @@ struct Drawing<'a> {
     description: &'a str,
     /// In pixels; the width is what there is.
     height: u32,
+    /// Whether it has the figure's whole width, so that names may stand beside their marks on large screens.
+    wide: bool,
     content: Markup,
 }
 
@@ -40,7 +42,7 @@ impl Drawing<'_> {
     fn markup(&self) -> Markup {
         let (title, description) = (format!("{}-title", self.id), format!("{}-words", self.id));
         html! {
-            svg.chart role="img" aria-labelledby={ (title) " " (description) } width="100%" height=(self.height) {
+            svg.drawing.wide[self.wide] role="img" aria-labelledby={ (title) " " (description) } width="100%" height=(self.height) {
                 title id=(title) { (self.title) }
                 desc id=(description) { (self.description) }
                 (self.content)

@@ -9,9 +9,9 @@ use crate::domain::column::{Column, Unit};
 use crate::evaluation::board_rows::{Row, ScoreCell};
 use crate::evaluation::standing::Leaderboard;
 
-const ROW_PX: u32 = 30;
+const ROW_PX: u32 = 33;
 const MARK_Y: u32 = 21;
-const HEAD_PX: u32 = 36;
+const HEAD_PX: u32 = 38;
 
 /// How far a tick of the field reaches above and below the middle.
 const TICK_PX: u32 = 6;
@@ -40,7 +40,9 @@ pub(in super::super) fn profile(board: &Leaderboard, entry_id: &str) -> Markup {
     let Some(own) = board.rows.iter().find(|row| row.entry.as_deref() == Some(entry_id)) else {
         return html! {};
     };
-    let strips: Vec<Strip<'_>> = Column::ALL.iter().filter_map(|column| strip(board, own, *column)).collect();
+    let columns = Column::ALL.iter().filter(|column| **column != Column::Mcq);
+    let columns = std::iter::once(&Column::Mcq).chain(columns);
+    let strips: Vec<Strip<'_>> = columns.filter_map(|column| strip(board, own, *column)).collect();
     if strips.is_empty() {
         return html! {};
     }
@@ -62,7 +64,7 @@ fn strip<'a>(board: &Leaderboard, own: &'a Row, column: Column) -> Option<Strip<
 
 fn key(own: &Row) -> Markup {
     html! {
-        ul.key {
+        ul.legend {
             li { svg width="14" height="14" aria-hidden="true" { (mark(own, "7", 7)) } " this entry, with its 95 % interval" }
             li {
                 svg width="14" height="14" aria-hidden="true" { line.field x1="7" x2="7" y1="1" y2="13" {} }
@@ -79,24 +81,18 @@ fn panel(unit: Unit, own: &Row, strips: &[&Strip<'_>], description: &str) -> Mar
     let axis = Axis::whole(unit);
     let content = html! {
         text.axis x="0" y="12" { (axis.words()) }
-        svg.plot {
-            (axis.figures_across(30))
-            (axis.upright_lines(HEAD_PX, ROW_PX * strips.len() as u32))
-        }
+        (axis.figures_across(30))
+        (axis.upright_lines(HEAD_PX, ROW_PX * strips.len() as u32))
         @for (place, strip) in strips.iter().enumerate() {
             svg.row y=(HEAD_PX + ROW_PX * place as u32) height=(ROW_PX) {
                 text.name y="12" { (strip.column) }
                 text.value x="100%" y="12" { tspan.figure { (figure(strip.own)) } }
-                g.marks {
-                    svg.plot {
-                        @for value in &strip.field {
-                            @let x = axis.x(*value);
-                            line.field x1=(x) x2=(x) y1=(MARK_Y - TICK_PX) y2=(MARK_Y + TICK_PX) {}
-                        }
-                        (whisker(&axis, strip.own, MARK_Y))
-                        (mark(own, &axis.x(strip.own.value), MARK_Y))
-                    }
+                @for value in &strip.field {
+                    @let x = axis.x(*value);
+                    line.field x1=(x) x2=(x) y1=(MARK_Y - TICK_PX) y2=(MARK_Y + TICK_PX) {}
                 }
+                (whisker(&axis, strip.own, MARK_Y))
+                (mark(own, &axis.x(strip.own.value), MARK_Y))
             }
         }
     };
@@ -106,7 +102,7 @@ fn panel(unit: Unit, own: &Row, strips: &[&Strip<'_>], description: &str) -> Mar
         Unit::Points => "Open-ended, points of 5",
     };
     let height = HEAD_PX + ROW_PX * strips.len() as u32 + 4;
-    Drawing { id: &id, title, description, height, content }.markup()
+    Drawing { id: &id, title, description, height, wide: false, content }.markup()
 }
 
 fn finding(strips: &[Strip<'_>]) -> String {

@@ -36,6 +36,7 @@ pub(in super::super) fn best_over_time(board: &Leaderboard, column: Column) -> M
         title: &title,
         description: &finding,
         height: TOP_PX + PLOT_PX + 24,
+        wide: false,
         content: drawn(&axis, column, &span, &points, &records),
     };
     let key = key(points.iter().map(|(row, ..)| *row));
@@ -102,24 +103,28 @@ fn drawn(axis: &Axis, column: Column, span: &Span, points: &[Point<'_>], records
     }
 }
 
-/// The names of the records that have room above their step even on a phone, the newest first.
+/// The names of the records that have room even on a phone, the newest first.
 fn labels(axis: &Axis, span: &Span, records: &[Point<'_>]) -> Vec<Markup> {
     let mut labels = Vec::new();
     let mut taken: Vec<[f64; 4]> = Vec::new();
     for (row, cell, at_ms) in records.iter().rev() {
         let name = format!("{} {}", cut(&row.model_name, 20), figure(cell));
         let width = name.chars().count() as f64 * CHAR_PX;
-        let (x, y) = (span.share(*at_ms) * NARROW_PX, axis.y(cell.value, TOP_PX, PLOT_PX) - 10.0);
-        let leftward = x + width > NARROW_PX;
+        let (x, y) = (span.share(*at_ms) * NARROW_PX, axis.y(cell.value, TOP_PX, PLOT_PX));
+        // Nothing of the staircase lies above a step before it, nor below a step after it.
+        let leftward = x > width;
         let (from, to) = if leftward { (x - width, x) } else { (x, x + width) };
+        let below = !leftward && y + 20.0 < f64::from(TOP_PX + PLOT_PX);
+        let foot = if below { y + 17.0 } else { y - 9.0 };
         let meets =
-            |other: &&[f64; 4]| from < other[1] && other[0] < to && y - 14.0 < other[3] && other[2] < y;
-        if from < -10.0 || taken.iter().any(|other| meets(&other)) {
+            |other: &[f64; 4]| from < other[1] && other[0] < to && foot - 14.0 < other[3] && other[2] < foot;
+        if to > NARROW_PX || taken.iter().any(meets) {
             continue;
         }
-        taken.push([from, to, y - 14.0, y + 2.0]);
+        taken.push([from, to, foot - 14.0, foot]);
+        let dx = if leftward { 4 } else { 7 };
         labels.push(html! {
-            svg x=(span.x(*at_ms)) y=(y) { text.name.last[leftward] x=(if leftward { 5 } else { -5 }) { (name) } }
+            svg x=(span.x(*at_ms)) y=(foot) { text.over.last[leftward] x=(dx) { (name) } }
         });
     }
     labels

@@ -11,7 +11,7 @@ use crate::evaluation::board_rows::{Row, ScoreCell};
 use crate::evaluation::standing::Leaderboard;
 use crate::scoring::decimals::to_decimals;
 
-const TOP_PX: u32 = 24;
+const TOP_PX: u32 = 36;
 const PLOT_PX: u32 = 300;
 
 /// Entries drawn at most; those with the highest `MCQ` come first.
@@ -50,6 +50,7 @@ pub(in super::super) fn scatter(board: &Leaderboard) -> Markup {
         title,
         description: &finding,
         height: TOP_PX + PLOT_PX + 40,
+        wide: false,
         content: drawn(&across, &up, &points),
     };
     let key = key(points.iter().map(|(row, ..)| *row));
@@ -78,49 +79,82 @@ fn drawn(across: &Axis, up: &Axis, points: &[Point<'_>]) -> Markup {
         }
         @for (row, x, score) in points { (mark(row, &across.x(x.value), y(score.value))) }
         @for label in labels(across, up, points) {
-            svg x=(label.x) y=(label.y) { text.name.last[label.leftward] x=(if label.leftward { -9 } else { 9 }) y="4" { (label.name) } }
+            svg x=(label.x) y=(label.y) { text class={ "over " (label.side.class) } x=(label.side.dx) y=(label.side.dy) { (label.name) } }
         }
     }
 }
+
+/// Where a name stands beside its mark.
+struct Side {
+    class: &'static str,
+    /// The share of the name's width that lies left of its anchor.
+    before: f64,
+    dx: i32,
+    dy: i32,
+}
+
+const SIDES: [Side; 4] = [
+    Side { class: "from", before: 0.0, dx: 9, dy: 4 },
+    Side { class: "last", before: 1.0, dx: -9, dy: 4 },
+    Side { class: "mid", before: 0.5, dx: 0, dy: -10 },
+    Side { class: "mid", before: 0.5, dx: 0, dy: 19 },
+];
 
 /// A name beside a mark.
 struct Label {
     name: String,
     x: String,
     y: f64,
-    /// Whether it stands before the mark.
-    leftward: bool,
+    side: &'static Side,
 }
 
-/// The names that have room even on a phone: first of those at the edges of the cloud, then down by `MCQ`.
+/// Left, right, top and bottom of a box in pixels.
+type Area = [f64; 4];
+
+/// The names that have room even on a phone: first of the best in either column, then down by `MCQ`.
 fn labels(across: &Axis, up: &Axis, points: &[Point<'_>]) -> Vec<Label> {
-    let mut labels = Vec::new();
-    let mut taken: Vec<[f64; 4]> = Vec::new();
     let place =
         |(_, x, score): &Point<'_>| (across.share(x.value) * NARROW_PX, up.y(score.value, TOP_PX, PLOT_PX));
-    taken.extend(points.iter().map(place).map(|(x, y)| [x - 4.0, x + 4.0, y - 4.0, y + 4.0]));
-    let scored = |point: &&Point<'_>| Origin::of(point.0) == Origin::Scored;
-    let best_open = points.iter().filter(scored).max_by(|left, right| left.2.value.total_cmp(&right.2.value));
-    let (entries, others): (Vec<_>, Vec<_>) = points.iter().partition(|point| scored(point));
-    for point in best_open.into_iter().chain(entries).chain(others) {
-        let name = cut(&point.0.model_name, 20);
-        let width = name.chars().count() as f64 * CHAR_PX + 9.0;
+    let mark = |point| {
         let (x, y) = place(point);
-        let leftward = x + width > NARROW_PX;
-        let (from, to) = if leftward { (x - width, x - 5.0) } else { (x + 5.0, x + width) };
-        let own = [from, to, y - LINE_PX / 2.0, y + LINE_PX / 2.0];
-        let meets = |other: &[f64; 4]| {
-            own[0] < other[1] && other[0] < own[1] && own[2] < other[3] && other[2] < own[3]
+        [x - 4.0, x + 4.0, y - 4.0, y + 4.0]
+    };
+    let mut taken: Vec<Area> = points.iter().map(mark).collect();
+    let mut labels: Vec<Label> = Vec::new();
+    let is_scored = |point: &&Point<'_>| Origin::of(point.0) == Origin::Scored;
+    let best_open =
+        points.iter().filter(is_scored).max_by(|left, right| left.2.value.total_cmp(&right.2.value));
+    let (entries, others): (Vec<_>, Vec<_>) = points.iter().partition(|point| is_scored(point));
+    let mut wanted: Vec<&Point<'_>> = entries.into_iter().chain(others).collect();
+    if let Some(best_open) = best_open {
+        wanted.retain(|point| !std::ptr::eq(*point, best_open));
+        wanted.insert(1.min(wanted.len()), best_open);
+    }
+    for point in wanted {
+        let name = cut(&point.0.model_name, 20);
+        let (x, y) = place(point);
+        let area = |side: &Side| {
+            let width = name.chars().count() as f64 * CHAR_PX;
+            let (left, foot) = (x + f64::from(side.dx) - side.before * width, y + f64::from(side.dy));
+            [left, left + width, foot - LINE_PX, foot + 3.0]
         };
-        if from >= 0.0 && !taken.iter().any(meets) {
-            taken.push(own);
-            labels.push(Label { name, x: across.x(point.1.value), y, leftward });
+        let is_free = |side: &&Side| {
+            let own = area(side);
+            own[0] >= 0.0 && own[1] <= NARROW_PX && !taken.iter().any(|other| meet(own, *other))
+        };
+        if let Some(side) = SIDES.iter().find(is_free) {
+            taken.push(area(side));
+            labels.push(Label { name, x: across.x(point.1.value), y, side });
         }
         if labels.len() == MAX_LABELS {
             break;
         }
     }
     labels
+}
+
+fn meet(one: Area, other: Area) -> bool {
+    one[0] < other[1] && other[0] < one[1] && one[2] < other[3] && other[2] < one[3]
 }
 
 fn finding(points: &[Point<'_>]) -> String {

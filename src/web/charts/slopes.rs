@@ -11,9 +11,9 @@ use crate::evaluation::board_rows::{Row, ScoreCell};
 use crate::evaluation::standing::Leaderboard;
 use crate::scoring::changes::Change;
 
-const ROW_PX: u32 = 30;
+const ROW_PX: u32 = 33;
 const MARK_Y: u32 = 21;
-const HEAD_PX: u32 = 36;
+const HEAD_PX: u32 = 38;
 
 /// A row with its two cells in one dimension.
 type Pair<'a> = (&'a ScoreCell, &'a ScoreCell);
@@ -39,7 +39,7 @@ pub(in super::super) fn slopes(board: &Leaderboard) -> Markup {
     };
     let findings: Vec<String> =
         CaptionDimension::ALL.iter().map(|dimension| finding(*dimension, &all)).collect();
-    let mut finding = findings.join(" ");
+    let mut finding = format!("When the camera moves: {}", findings.join(" "));
     if all.len() > MAX_ROWS {
         finding += &format!(" Drawn are the first {MAX_ROWS} of {} rows.", all.len());
     }
@@ -49,7 +49,7 @@ pub(in super::super) fn slopes(board: &Leaderboard) -> Markup {
 
 fn legend(rows: &[&Row]) -> Markup {
     html! {
-        ul.key {
+        ul.legend {
             li {
                 svg width="46" height="14" aria-hidden="true" {
                     svg x="7" y="7" { (shape(Some(Group::OpenSmall), Origin::Scored, "rest plain")) }
@@ -87,17 +87,15 @@ fn panel(axis: &Axis, dimension: CaptionDimension, rows: &[&Row]) -> Markup {
     let description = finding(dimension, rows);
     let content = html! {
         text.axis x="0" y="12" { tspan.figure { (dimension) } ", " (axis.words()) }
-        svg.plot {
-            (axis.figures_across(30))
-            (axis.upright_lines(HEAD_PX, ROW_PX * rows.len() as u32))
-        }
+        (axis.figures_across(30))
+        (axis.upright_lines(HEAD_PX, ROW_PX * rows.len() as u32))
         @for (place, row) in rows.iter().enumerate() {
             svg.row y=(HEAD_PX + ROW_PX * place as u32) height=(ROW_PX) {
                 text.name y="12" { (short_name(row)) }
                 @match pair(row, dimension) {
                     Some(pair) => {
                         text.value x="100%" y="12" { tspan.figure { (signed(change(pair).value, 2)) } }
-                        g.marks { svg.plot { (dumbbell(axis, row, pair)) } }
+                        (dumbbell(axis, row, pair))
                     }
                     None => text.value x="100%" y="12" { (MISSING) },
                 }
@@ -106,7 +104,7 @@ fn panel(axis: &Axis, dimension: CaptionDimension, rows: &[&Row]) -> Markup {
     };
     let id = format!("chart-slopes-{}", dimension.as_str().to_lowercase());
     let height = HEAD_PX + ROW_PX * rows.len() as u32 + 4;
-    Drawing { id: &id, title: &title, description: &description, height, content }.markup()
+    Drawing { id: &id, title: &title, description: &description, height, wide: false, content }.markup()
 }
 
 fn dumbbell(axis: &Axis, row: &Row, (at_rest, moving): Pair<'_>) -> Markup {
@@ -132,11 +130,11 @@ fn finding(dimension: CaptionDimension, rows: &[&Row]) -> String {
     match (changes.len(), lower, higher) {
         (0, ..) => format!("{dimension}: no entry is scored yet."),
         (1, 0, 0) => format!("{dimension}: the change of the only entry may be none."),
-        (all, 0, 0) => format!("{dimension}: none of {all} entries changes clearly."),
-        (all, lower, 0) => format!("{dimension}: {lower} of {all} clearly lower when the camera moves."),
-        (all, 0, higher) => format!("{dimension}: {higher} of {all} clearly higher when the camera moves."),
+        (all, 0, 0) => format!("{dimension} changes clearly for none of {all} entries."),
+        (all, lower, 0) => format!("{dimension} falls clearly for {lower} of {all} entries."),
+        (all, 0, higher) => format!("{dimension} rises clearly for {higher} of {all} entries."),
         (all, lower, higher) => {
-            format!("{dimension}: of {all}, {lower} clearly lower and {higher} clearly higher.")
+            format!("{dimension} falls clearly for {lower} of {all} entries and rises clearly for {higher}.")
         }
     }
 }

@@ -141,8 +141,8 @@ fn the_table_holds_the_numbers_that_are_drawn() {
     );
     let slopes = slopes(&full()).into_string();
     let drawn = texts(&slopes, "<tspan class=\"figure\">");
-    assert_eq!(drawn.iter().filter(|text| **text == "+0.00").count(), 9);
-    assert_eq!(slopes.matches("+0.00 (−0.28 to +0.28)").count(), 9);
+    assert_eq!(drawn.iter().filter(|text| **text == "0.00").count(), 9);
+    assert_eq!(slopes.matches("0.00 (−0.28 to +0.28)").count(), 9);
 }
 
 #[test]
