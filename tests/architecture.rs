@@ -33,6 +33,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("utoipa_actix_web", &["http", "app"]),
     ("utoipa_swagger_ui", &["app"]),
     ("maud", &["web"]),
+    ("form_urlencoded", &["web"]),
     ("diesel", &["store"]),
     ("diesel_migrations", &["store"]),
     ("libsqlite3_sys", &["store"]),

@@ -8,6 +8,7 @@ pub mod changes;
 pub mod choice;
 pub mod columns;
 pub mod decimals;
+pub mod independent;
 pub mod intervals;
 pub mod likeness;
 pub mod pairs;

@@ -43,6 +43,7 @@ asset!(
         include_str!("assets/style/print.css"),
     )
 );
+asset!(BOARD, "/assets/board.js", "text/javascript; charset=utf-8", include_str!("assets/board.js"));
 asset!(SUBMIT, "/assets/submit.js", "text/javascript; charset=utf-8", include_str!("assets/submit.js"));
 asset!(PROGRESS, "/assets/progress.js", "text/javascript; charset=utf-8", include_str!("assets/progress.js"));
 
@@ -58,7 +59,7 @@ pub(super) fn address(asset: &Asset) -> String {
 }
 
 pub(super) fn routes(config: &mut web::ServiceConfig) {
-    for asset in [&STYLE, &SUBMIT, &PROGRESS] {
+    for asset in [&STYLE, &BOARD, &SUBMIT, &PROGRESS] {
         let find = move |request: HttpRequest, version: web::Query<Version>| async move {
             sent(asset, &request, version.v.as_deref())
         };

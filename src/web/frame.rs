@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, html};
 
-use super::assets::{self, PROGRESS, STYLE, SUBMIT};
+use super::assets::{self, BOARD, PROGRESS, STYLE, SUBMIT};
 use super::session::Session;
 use crate::domain::instant;
 
@@ -40,6 +40,7 @@ pub(super) enum Viewer<'a> {
 /// What adds comfort to a page that works without.
 #[derive(Clone, Copy)]
 pub(super) enum Script {
+    Board,
     Submit,
     Progress,
 }
@@ -95,6 +96,7 @@ fn whole(page: &Page<'_>, head: &Markup, content: &Markup) -> Markup {
                 (head)
                 link rel="stylesheet" href=(assets::address(&STYLE));
                 @match page.script {
+                    Some(Script::Board) => script src=(assets::address(&BOARD)) defer {},
                     Some(Script::Submit) => script src=(assets::address(&SUBMIT)) defer {},
                     Some(Script::Progress) => script src=(assets::address(&PROGRESS)) defer {},
                     None => {}
@@ -121,6 +123,7 @@ fn bar(page: &Page<'_>) -> Markup {
     };
     html! {
         div.bar {
+            a.brand href="/" { "Secchi" }
             nav aria-label="Secchi" {
                 @for target in EVERYBODYS { (link(target)) }
                 @match page.viewer {

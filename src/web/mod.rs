@@ -39,11 +39,13 @@ use std::sync::Arc;
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, guard, web};
 
+use self::board::BoardView;
 use crate::config::{HttpSettings, SignupMode};
 use crate::evaluation::Evaluation;
-use crate::evaluation::board_query::{BoardParameters, BoardQueryError, View};
+use crate::evaluation::board_query::BoardQueryError;
 use crate::evaluation::boards::Boards;
 use crate::evaluation::rendered::Rendered;
+use crate::evaluation::standing::Leaderboard;
 use crate::limiter::{HttpLimiter, origin};
 use crate::tokens::Signer;
 
@@ -178,14 +180,17 @@ async fn wrong_method(request: HttpRequest) -> HttpResponse {
 async fn find_board(
     request: HttpRequest,
     pages: web::Data<Pages>,
-    parameters: web::Query<BoardParameters>,
+    parameters: web::Query<Vec<(String, String)>>,
 ) -> HttpResponse {
-    let query = match parameters.query(View::Groups) {
-        Ok(query) => query,
+    let view = match BoardView::read(parameters.into_inner()) {
+        Ok(view) => view,
         Err(error) => return message(StatusCode::BAD_REQUEST, NO_BOARD, &error.to_string()),
     };
     let store = &pages.evaluation.store;
-    match pages.boards.rendered(store, query, "html".to_owned(), board::page).await {
+    let (query, variant) = (view.board.clone(), view.variant());
+    let origin = pages.public_origin.clone();
+    let render = move |board: &Leaderboard| board::page(board, &view, origin.as_deref());
+    match pages.boards.rendered(store, query, variant, render).await {
         Ok(rendered) => prepared(&request, &rendered, "text/html; charset=utf-8").await,
         Err(error @ (BoardQueryError::UnknownJudge { .. } | BoardQueryError::UnknownRelease { .. })) => {
             message(StatusCode::NOT_FOUND, NO_BOARD, &error.to_string())
