@@ -53,6 +53,7 @@ fn row(name: &str, values: &[(Column, f64)]) -> Row {
         blind: false,
         attempts: None,
         submitted_at: None,
+        published_at_ms: None,
     }
 }
 
