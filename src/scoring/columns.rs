@@ -9,7 +9,7 @@ use super::intervals::{self, Tally};
 use super::rubric;
 
 /// What a right letter adds to a percent column, in hundredths of a percent.
-const RIGHT: u64 = 100 * 100;
+pub(super) const RIGHT: u64 = 100 * 100;
 
 /// What the columns need to know of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +143,7 @@ pub(super) fn video_tallies(
 }
 
 /// What an outcome is worth in a column, in hundredths of its unit; none while it is not judged.
-fn hundredths(column: Column, outcome: &Outcome) -> Option<u64> {
+pub(super) fn hundredths(column: Column, outcome: &Outcome) -> Option<u64> {
     match (*outcome, column.caption_dimension()) {
         (Outcome::Choice { correct, .. }, _) => Some(if correct { RIGHT } else { 0 }),
         (Outcome::Rubric { scores }, None) => Some(rubric::oemu_hundredths(scores).into()),

@@ -27,30 +27,34 @@ pub fn difference(
     first: &[Outcome],
     second: &[Outcome],
 ) -> Option<Difference> {
-    let columns: &[Column] = if column == Column::Mcq { &Column::PERCENT } else { &[column] };
-    let mut by_video: Vec<Option<f64>> = Vec::new();
-    for part in columns {
-        let (first, second) =
-            (video_tallies(*part, questions, first)?, video_tallies(*part, questions, second)?);
-        let [n] = Tally::total(&first).counts;
-        if n == 0 {
-            return None;
-        }
-        by_video.resize(first.len(), None);
-        for ((sum, one), other) in
-            by_video.iter_mut().zip(&first).zip(&second).filter(|((_, one), _)| one.counts != [0])
-        {
-            let hundredths = one.sums[0] as f64 - other.sums[0] as f64;
-            *sum.get_or_insert(0.0) += hundredths / (100 * n * columns.len() as u64) as f64;
-        }
-    }
-    let by_video: Vec<f64> = by_video.into_iter().flatten().collect();
+    let (first, second) = (parts(column, questions, first)?, parts(column, questions, second)?);
+    let by_video: Vec<f64> = first.iter().zip(&second).map(|(one, other)| one - other).collect();
     if Column::PERCENT.contains(&column) {
         // A type occurs once a video: each video's part is a question won, lost or tied.
         let count = |sign: f64| by_video.iter().filter(|part| **part * sign > 0.0).count() as u64;
         return Some(of_counts(count(1.0), count(-1.0), by_video.len() as u64));
     }
     Some(of_parts(&by_video))
+}
+
+/// What each video that a column counts adds to its value, in the column's unit; none where the column does not stand. Of
+/// two files that are equally good at a video the parts are equal to the last digit, whichever questions they have right.
+fn parts(column: Column, questions: &[QuestionFacts], outcomes: &[Outcome]) -> Option<Vec<f64>> {
+    let columns: &[Column] = if column == Column::Mcq { &Column::PERCENT } else { &[column] };
+    let mut by_video: Vec<Option<f64>> = Vec::new();
+    for part in columns {
+        let videos = video_tallies(*part, questions, outcomes)?;
+        let [n] = Tally::total(&videos).counts;
+        if n == 0 {
+            return None;
+        }
+        by_video.resize(videos.len(), None);
+        for (sum, video) in by_video.iter_mut().zip(&videos).filter(|(_, video)| video.counts != [0]) {
+            let share = (100 * n * columns.len() as u64) as f64;
+            *sum.get_or_insert(0.0) += video.sums[0] as f64 / share;
+        }
+    }
+    Some(by_video.into_iter().flatten().collect())
 }
 
 /// The difference of two percentages from the questions, of `n`, that only the first and only the second has right.
@@ -65,7 +69,7 @@ fn of_counts(won: u64, lost: u64, n: u64) -> Difference {
 }
 
 /// Mid-p of McNemar's exact test.
-fn mid_p(won: u64, lost: u64) -> f64 {
+pub(super) fn mid_p(won: u64, lost: u64) -> f64 {
     let Ok(binomial) = Binomial::new(0.5, won + lost) else { return 1.0 };
     let least = won.min(lost);
     if won == lost {
