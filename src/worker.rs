@@ -1,5 +1,5 @@
 //! A worker: takes submissions from the queue and works on each for a slice; and the reconciler, which puts back what
-//! got lost. Knows nothing of what the work is.
+//! got lost; and rank ranges are kept up to date. Knows nothing of what the work is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::evaluation::Evaluation;
 use crate::evaluation::holding::{reconcile, until_due};
+use crate::evaluation::ranging::range_boards;
 use crate::evaluation::work::work;
 use crate::store::StoreError;
 use crate::store::leases::free_leases_of;
@@ -21,6 +22,9 @@ const POP_WAIT: Duration = Duration::from_secs(1);
 
 /// How often lost work is looked for. With the lease's 15 s it is taken up again well within 30.
 const RECONCILE_EVERY: Duration = Duration::from_secs(3);
+
+/// How often it is looked whether rank ranges still stand, which takes one small query where nothing changed.
+const RANGE_EVERY: Duration = Duration::from_secs(1);
 
 /// Starts a worker in the name of `owner`, which no other living process has; it ends when `stopping` turns true.
 ///
@@ -38,6 +42,7 @@ pub async fn start(
         tasks.spawn(take_and_work(evaluation.clone(), owner.clone(), stopping.clone()));
     }
     tasks.spawn(keep_beating(evaluation.clone(), stopping.clone()));
+    tasks.spawn(keep_ranging(evaluation.clone(), owner.clone(), stopping.clone()));
     tasks.spawn(keep_reconciling(evaluation, owner, stopping));
     Ok(tasks)
 }
@@ -50,9 +55,11 @@ pub async fn drain(evaluation: &Evaluation, owner: &str) -> Result<(), StoreErro
     let (_keeps_running, mut stopping) = watch::channel(false);
     loop {
         reconcile(evaluation, owner).await?;
-        let Ok(Some(id)) = evaluation.queue.pop(Duration::ZERO).await else { return Ok(()) };
+        let Ok(Some(id)) = evaluation.queue.pop(Duration::ZERO).await else { break };
         work_on(evaluation, owner, &id, &mut stopping).await;
     }
+    range(evaluation, owner, &mut stopping).await;
+    Ok(())
 }
 
 /// Frees what a process of this name held when it was killed.
@@ -93,6 +100,20 @@ async fn keep_reconciling(evaluation: Arc<Evaluation>, owner: String, mut stoppi
             () = pause(RECONCILE_EVERY, &mut stopping) => {}
             () = until_due(&evaluation) => {}
         }
+    }
+}
+
+/// Keeps rank ranges up to date. Apart from the reconciler, which must not wait for a large board.
+async fn keep_ranging(evaluation: Arc<Evaluation>, owner: String, mut stopping: watch::Receiver<bool>) {
+    while !*stopping.borrow() {
+        range(&evaluation, &owner, &mut stopping).await;
+        pause(RANGE_EVERY, &mut stopping).await;
+    }
+}
+
+async fn range(evaluation: &Evaluation, owner: &str, stopping: &mut watch::Receiver<bool>) {
+    if let Err(error) = range_boards(evaluation, owner, stopping).await {
+        tracing::warn!(%error, "rank ranges could not be worked out; it will be tried again");
     }
 }
 

@@ -285,6 +285,7 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         max_upload_bytes: process.max_upload_bytes,
         reading_turns: ReadingTurns::new(),
         settled_revision: AtomicI64::new(-1),
+        ranged_revision: AtomicI64::new(-1),
         next_due_ms: watch::Sender::new(i64::MAX),
     });
     let server = metrics_server(metrics_socket, evaluation.clone(), of_server)

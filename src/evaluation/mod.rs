@@ -12,6 +12,8 @@ pub mod board_query;
 #[cfg(feature = "server")]
 pub mod board_rows;
 #[cfg(feature = "server")]
+mod board_scopes;
+#[cfg(feature = "server")]
 pub mod boards;
 #[cfg(feature = "server")]
 pub mod catalogue;
@@ -45,6 +47,8 @@ pub mod lifecycle;
 pub mod offline;
 #[cfg(feature = "server")]
 pub mod quota;
+#[cfg(feature = "server")]
+pub mod ranging;
 #[cfg(feature = "server")]
 mod rejudging;
 #[cfg(feature = "server")]
@@ -129,6 +133,8 @@ pub struct Evaluation {
     pub reading_turns: ReadingTurns,
     /// The board's revision at which this process last worked out what is to be rejudged; below 0 before the first time.
     pub settled_revision: AtomicI64,
+    /// The board's revision at which this process last saw that all rank ranges stand; below 0 before the first time.
+    pub ranged_revision: AtomicI64,
     /// When something that this process put back is to be taken up again, if it is the earliest.
     pub next_due_ms: watch::Sender<i64>,
 }

@@ -1,6 +1,6 @@
 //! The leaderboard: scored and published submissions of the active release under one judge configuration, in order. Knows nothing of pages and formats.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::judge::Kind;
 use crate::store::DbConnection;
 use crate::store::configurations::{ConfigurationRow, find_current_configuration, load_configurations};
 use crate::store::history::find_shown;
-use crate::store::ranges::{Scope, load_baselines, load_standings};
+use crate::store::ranges::{Scope, find_ranked_board, load_baselines, load_standings};
 use crate::store::releases::{
     Release, find_active_release, find_release, load_counts, load_release, load_releases,
 };
@@ -104,6 +104,9 @@ pub struct BoardFacts {
     pub videos: i64,
     /// When the newest entry was published.
     pub newest_at: Option<String>,
+    /// How far apart two entries must be for a test of theirs alone to find it at 5 % in four cases of five, by column, in
+    /// its unit; empty until the entries are compared.
+    pub smallest_difference: BTreeMap<Column, f64>,
 }
 
 /// The leaderboard as it stands in the database, or stood at the instant that is asked for.
@@ -196,7 +199,12 @@ fn entries(
     match query.as_of_ms {
         Some(at_ms) => standing.retain(|row| row.published_at_ms <= at_ms),
         // Only the present rows are compared with each other.
-        None => compared = load_standings(connection, (&release.id, &judge.id, scope))?,
+        None => {
+            let board = (release.id.as_str(), judge.id.as_str(), scope);
+            compared = load_standings(connection, board)?;
+            let ranked = find_ranked_board(connection, board)?;
+            facts.smallest_difference = ranked.map(|ranked| ranked.smallest_difference).unwrap_or_default();
+        }
     }
     let attempts = attempts(load_scored_times(connection, query.split)?);
     let standing = in_scope(standing, scope);

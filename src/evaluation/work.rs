@@ -47,8 +47,8 @@ pub enum WorkError {
     /// No judge configuration can be had.
     #[error(transparent)]
     Judges(#[from] JudgesError),
-    /// A call died.
-    #[error("a call to the judge ended early: {0}")]
+    /// A call to the judge or a computation died.
+    #[error("a task ended early: {0}")]
     Task(#[from] tokio::task::JoinError),
     /// The database failed.
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! Leases: who may work on a submission, or be the reconciler, and until when. The epoch fences off an owner whose
+//! Leases: who may work on a submission, be the reconciler or work out rank ranges, and until when. The epoch fences off an owner whose
 //! lease was taken over.
 
 use diesel::prelude::*;
@@ -10,10 +10,13 @@ use crate::domain::submission::SubmissionState;
 /// The lease under which one process at a time puts lost work back into the queue.
 pub const RECONCILER: &str = "reconciler";
 
+/// The lease under which one process at a time works out rank ranges.
+pub const RANGES: &str = "ranges";
+
 /// A right to work on something, good until it expires or is taken over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// What it is for: a submission's id, or [`RECONCILER`].
+    /// What it is for: a submission's id, [`RECONCILER`] or [`RANGES`].
     pub name: String,
     /// The process that holds it.
     pub owner: String,

@@ -29,35 +29,91 @@ pub type BoardKey<'a> = (&'a str, &'a str, Scope);
 /// How an entry stands in each column.
 pub type Standings = BTreeMap<Column, Standing>;
 
-/// The fingerprint of the rows for which a board's ranges were worked out last, if they ever were.
-pub fn find_ranked_fingerprint(connection: &mut DbConnection, board: BoardKey<'_>) -> Result<Option<String>> {
-    let (release_id, configuration_id, scope) = board;
-    let found = ranked_boards::table
-        .find((release_id, configuration_id, scope.as_str()))
-        .select(ranked_boards::fingerprint)
-        .first(connection)
-        .optional()?;
-    Ok(found)
+/// What was worked out last for a board as a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedBoard {
+    /// Of the rows for which its ranges were worked out.
+    pub fingerprint: String,
+    /// How far apart two entries must be for a test to find it, by column, in its unit.
+    pub smallest_difference: BTreeMap<Column, f64>,
 }
 
-/// Notes for which rows a board's ranges stand now.
-pub fn save_ranked_fingerprint(
+/// What was worked out last for a board, if anything ever was.
+pub fn find_ranked_board(connection: &mut DbConnection, board: BoardKey<'_>) -> Result<Option<RankedBoard>> {
+    let (release_id, configuration_id, scope) = board;
+    let found: Option<(String, String)> = ranked_boards::table
+        .find((release_id, configuration_id, scope.as_str()))
+        .select((ranked_boards::fingerprint, ranked_boards::smallest_difference))
+        .first(connection)
+        .optional()?;
+    let read = |(fingerprint, differences): (String, String)| {
+        let smallest_difference = serde_json::from_str(&differences)
+            .map_err(|_| StoreError::Unknown { what: "list of differences", value: differences })?;
+        Ok(RankedBoard { fingerprint, smallest_difference })
+    };
+    found.map(read).transpose()
+}
+
+/// Replaces what was worked out for a board as a whole.
+pub fn save_ranked_board(
     connection: &mut DbConnection,
     board: BoardKey<'_>,
-    fingerprint: &str,
+    ranked: &RankedBoard,
 ) -> Result<()> {
     let (release_id, configuration_id, scope) = board;
+    let differences = serde_json::json!(ranked.smallest_difference).to_string();
+    let found = (
+        ranked_boards::fingerprint.eq(&ranked.fingerprint),
+        ranked_boards::smallest_difference.eq(&differences),
+    );
     on_each!(connection, |inner| diesel::insert_into(ranked_boards::table)
         .values((
             ranked_boards::release_id.eq(release_id),
             ranked_boards::configuration_id.eq(configuration_id),
             ranked_boards::scope.eq(scope.as_str()),
-            ranked_boards::fingerprint.eq(fingerprint),
+            found,
         ))
         .on_conflict((ranked_boards::release_id, ranked_boards::configuration_id, ranked_boards::scope))
         .do_update()
-        .set(ranked_boards::fingerprint.eq(fingerprint))
+        .set(found)
         .execute(inner))?;
+    Ok(())
+}
+
+/// Replaces how these entries of a board stand, at most some thousand at once.
+pub fn save_standings(
+    connection: &mut DbConnection,
+    board: BoardKey<'_>,
+    standings: &[(String, Standings)],
+) -> Result<()> {
+    let (release_id, configuration_id, scope) = board;
+    let row = |(submission_id, standings): &(String, Standings)| {
+        (
+            rank_ranges::release_id.eq(release_id.to_owned()),
+            rank_ranges::configuration_id.eq(configuration_id.to_owned()),
+            rank_ranges::scope.eq(scope.as_str()),
+            rank_ranges::submission_id.eq(submission_id.clone()),
+            rank_ranges::by_column.eq(serde_json::json!(standings).to_string()),
+        )
+    };
+    delete_standings(connection, board, &standings.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>())?;
+    let rows: Vec<_> = standings.iter().map(row).collect();
+    on_each!(connection, |inner| diesel::insert_into(rank_ranges::table).values(&rows).execute(inner))?;
+    Ok(())
+}
+
+/// Forgets how these entries of a board stand, at most some thousand at once.
+pub fn delete_standings(
+    connection: &mut DbConnection,
+    board: BoardKey<'_>,
+    submission_ids: &[&str],
+) -> Result<()> {
+    let (release_id, configuration_id, scope) = board;
+    let of_board = rank_ranges::table
+        .filter(rank_ranges::release_id.eq(release_id))
+        .filter(rank_ranges::configuration_id.eq(configuration_id))
+        .filter(rank_ranges::scope.eq(scope.as_str()));
+    diesel::delete(of_board.filter(rank_ranges::submission_id.eq_any(submission_ids))).execute(connection)?;
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! Outcomes and scores of submissions under a judge configuration.
 
+use std::collections::HashMap;
+
 use diesel::prelude::*;
 
 use super::connection::on_each;
@@ -69,8 +71,26 @@ pub fn find_outcomes(
         .select(outcomes::vector)
         .first(connection)
         .optional()?;
-    let decoded = bytes.map(|bytes| outcome::decode(&bytes)).transpose();
-    decoded.map_err(|_| StoreError::Unknown { what: "outcome vector of", value: submission_id.to_owned() })
+    bytes.map(|bytes| decoded(submission_id, &bytes)).transpose()
+}
+
+/// The outcomes of several submissions by question position; those that were not graded are absent.
+pub fn load_outcomes(
+    connection: &mut DbConnection,
+    submission_ids: &[String],
+    configuration_id: &str,
+) -> Result<HashMap<String, Vec<Outcome>>> {
+    let rows: Vec<(String, Vec<u8>)> = outcomes::table
+        .filter(outcomes::submission_id.eq_any(submission_ids))
+        .filter(outcomes::configuration_id.eq(configuration_id))
+        .select((outcomes::submission_id, outcomes::vector))
+        .load(connection)?;
+    rows.into_iter().map(|(id, bytes)| Ok((id.clone(), decoded(&id, &bytes)?))).collect()
+}
+
+fn decoded(submission_id: &str, bytes: &[u8]) -> Result<Vec<Outcome>> {
+    let unknown = || StoreError::Unknown { what: "outcome vector of", value: submission_id.to_owned() };
+    outcome::decode(bytes).map_err(|_| unknown())
 }
 
 /// Forgets the outcomes of a submission under a configuration.

@@ -54,6 +54,7 @@ mod program;
 mod pull;
 mod question_keys;
 mod quota;
+mod ranges;
 mod rejudging;
 mod report;
 mod roles;

@@ -29,13 +29,17 @@ CREATE TABLE baselines (
     PRIMARY KEY (release_id, rule)
 );
 
+-- Under this lease one process at a time works out rank ranges.
+INSERT INTO leases (name, owner, expires_at_ms, epoch, attempts) VALUES ('ranges', NULL, 0, 0, 0);
+
 -- For which rows the rank ranges of a board were worked out last: `fingerprint` is a hash of their ids and scores.
--- `scope` is `newest` (each team's newest of a model) or `all`.
+-- `scope` is `newest` (each team's newest of a model) or `all`; `smallest_difference` is by column, as JSON.
 CREATE TABLE ranked_boards (
     release_id TEXT NOT NULL REFERENCES releases (id),
     configuration_id TEXT NOT NULL REFERENCES judge_configurations (id),
     scope TEXT NOT NULL CHECK (scope IN ('newest', 'all')),
     fingerprint TEXT NOT NULL,
+    smallest_difference TEXT NOT NULL,
     PRIMARY KEY (release_id, configuration_id, scope)
 );
 

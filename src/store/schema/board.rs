@@ -23,6 +23,7 @@ diesel::table! {
         configuration_id -> Text,
         scope -> Text,
         fingerprint -> Text,
+        smallest_difference -> Text,
     }
 }
 
