@@ -78,7 +78,7 @@ impl Panel<'_> {
             [low, high, column.difference]
         });
         let most = bounds.map(f64::abs).fold(0.0, f64::max);
-        let round = [0.5, 1.0, 2.0, 4.0, 6.0, 10.0, 20.0, 30.0, 40.0, 60.0, 80.0, 100.0];
+        let round = [0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 10.0, 20.0, 30.0, 40.0, 60.0, 80.0, 100.0];
         round.into_iter().find(|reach| *reach >= most).unwrap_or(most)
     }
 

@@ -5,7 +5,9 @@ use maud::{Markup, html};
 use super::board::places;
 use super::compare::MOST_CHOICES;
 use super::compare_chart::Panel;
-use super::compare_words::{LETTERS, grouped, interval, p_in_words, shown_places, signed, tally, verdict};
+use super::compare_words::{
+    LETTERS, grouped, interval, name, p_in_words, shown_places, signed, tally, verdict,
+};
 use super::frame::{self, Page, Viewer};
 use crate::domain::column::Unit;
 use crate::domain::question::Split;
@@ -62,7 +64,8 @@ pub(super) fn page(chosen: &Chosen, comparison: Option<&Comparison>, fault: Opti
 fn compared_entries(comparison: &Comparison) -> Markup {
     let Comparison { entries, pairs, judge, .. } = comparison;
     html! {
-        p.verdict { (verdict(comparison, 0)) }
+        @for place in 0..pairs.len() { p.verdict { (verdict(comparison, place)) } }
+        p.hint { "Who is ahead is said by MCQ, the mean of the seven multiple-choice columns, in percentage points." }
         p.facts {
             "Split " strong { (comparison.split) } " · release " strong { (comparison.release) } " · "
             (grouped(comparison.questions)) " questions, " (grouped(comparison.videos)) " videos · judge "
@@ -136,17 +139,17 @@ fn address(ids: &[&str], judge: Option<&str>) -> String {
 
 /// The first entry beside the one at a place after it.
 fn beside(comparison: &Comparison, place: usize, pair: &Pair) -> Markup {
+    let entries = &comparison.entries;
     let (a, b) = (LETTERS[0], LETTERS[place + 1]);
     let heading = format!("pair-{b}");
     let of = |unit: Unit| pair.columns.iter().filter(|column| column.unit == unit).collect::<Vec<_>>();
     let panels = [
-        (Unit::Percent, "Letters, in percent", format!("{heading}-percent")),
+        (Unit::Percent, "Multiple choice, in percent", format!("{heading}-percent")),
         (Unit::Points, "Open-ended answers, in points from 0 to 5", format!("{heading}-points")),
     ];
     html! {
         section aria-labelledby=(heading) {
-            h2 id=(heading) { (a) " and " (b) }
-            @if comparison.pairs.len() > 1 { p { (verdict(comparison, place)) } }
+            h2 id=(heading) { (name(0, entries)) " and " (name(place + 1, entries)) }
             p { (tally(comparison, place)) }
             div.panels {
                 @for (unit, title, id) in panels.iter().filter(|(unit, ..)| !of(*unit).is_empty()) {
@@ -168,7 +171,7 @@ fn table(comparison: &Comparison, pair: &Pair, [a, b]: [char; 2]) -> Markup {
     let id = format!("table-{b}");
     let rows = |unit: Unit| pair.columns.iter().filter(move |column| column.unit == unit);
     let groups =
-        [(Unit::Percent, "Letters: percent right"), (Unit::Points, "Open-ended: points from 0 to 5")];
+        [(Unit::Percent, "Multiple choice: percent right"), (Unit::Points, "Open-ended: points from 0 to 5")];
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby=(id) {
             table.compared {

@@ -17,29 +17,30 @@ pub(super) fn tally(comparison: &Comparison, place: usize) -> String {
         |is_kind: &dyn Fn(&ComparedColumn) -> bool| others.iter().filter(|column| is_kind(column)).count();
     let ahead = count(&|column| column.is_clear && column.difference > 0.0);
     let behind = count(&|column| column.is_clear && column.difference <= 0.0);
+    let counted = |count: usize| if count == 0 { "none".to_owned() } else { count.to_string() };
     format!(
-        "Of the {} single columns {} in favour of {}, {} of {}, and {} no clear difference.",
+        "Of the {} single columns {} is clearly better in {}, {} in {}, and {} no clear difference.",
         others.len(),
-        are(ahead, "is clearly", "are clearly"),
-        name(0, &entries[0]),
-        are(behind, "is clearly", "are clearly"),
-        name(place + 1, &entries[place + 1]),
-        are(others.len() - ahead - behind, "shows", "show"),
+        name(0, entries),
+        counted(ahead),
+        name(place + 1, entries),
+        counted(behind),
+        match others.len() - ahead - behind {
+            1 => "1 shows".to_owned(),
+            count => format!("{} show", counted(count)),
+        },
     )
 }
 
-fn are(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-fn name(place: usize, entry: &ComparedEntry) -> String {
-    format!("{} ({})", entry.model_name, LETTERS[place])
+/// An entry by its model, with its letter since models may have the same name.
+pub(super) fn name(place: usize, entries: &[ComparedEntry]) -> String {
+    format!("{} ({})", entries[place].model_name, LETTERS[place])
 }
 
 /// Which of the two is ahead by the board's default column, in words.
 pub(super) fn verdict(comparison: &Comparison, place: usize) -> String {
     let (pair, entries) = (&comparison.pairs[place], &comparison.entries);
-    let [a, b] = [name(0, &entries[0]), name(place + 1, &entries[place + 1])];
+    let [a, b] = [name(0, entries), name(place + 1, entries)];
     let Some(mcq) = pair.column(Column::Mcq) else {
         return format!(
             "{a} and {b} have no score of all multiple-choice questions in common; see the single columns."
