@@ -1,10 +1,10 @@
 # Every target does its own set-up, so that each works from a clean clone.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test check check-harnesses check-latex bench soak wheel
+.PHONY: help setup build demo test check check-harnesses check-latex check-statistics bench soak wheel
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install what Debian must provide, where it is missing (root or sudo)
 	@.ci/setup
@@ -32,6 +32,10 @@ check-harnesses: ## Have the real lmms-eval and VLMEvalKit run an exported task,
 check-latex: ## Compile the LaTeX of real boards and draw its pages (texlive)
 	@.ci/setup
 	@.ci/check-latex
+
+check-statistics: ## Hold the intervals and tests against scipy, statsmodels and numpy
+	@.ci/setup build
+	@.ci/check-statistics
 
 bench: ## Measure: costs as ratios within one run
 	@.ci/setup

@@ -67,6 +67,7 @@ mod snippets;
 mod soak;
 mod staging;
 mod stand_in;
+mod statistics;
 mod support;
 mod surface;
 mod usage;
