@@ -21,7 +21,12 @@ pub(super) fn average_rows(shown: &Shown<'_>, sheet: &Sheet, group: Group) -> Ma
     }
 }
 
-fn row(shown: &Shown<'_>, sheet: &Sheet, (group, title): (Group, &str), content: impl Fn(Field) -> Markup) -> Markup {
+fn row(
+    shown: &Shown<'_>,
+    sheet: &Sheet,
+    (group, title): (Group, &str),
+    content: impl Fn(Field) -> Markup,
+) -> Markup {
     html! {
         tr.average {
             th.model scope="row" {
@@ -36,7 +41,8 @@ fn row(shown: &Shown<'_>, sheet: &Sheet, (group, title): (Group, &str), content:
 
 fn entries_average(shown: &Shown<'_>, sheet: &Sheet, group: Group, entries: usize) -> Markup {
     let averages = shown.board.groups.iter().find(|averages| averages.group == group);
-    let title = if entries == 1 { "Average of 1 entry".to_owned() } else { format!("Average of {entries} entries") };
+    let title =
+        if entries == 1 { "Average of 1 entry".to_owned() } else { format!("Average of {entries} entries") };
     let text = |field: Field| match field {
         Field::Score(column) => Some(to_decimals(*averages?.averages.get(&column)?, places(column.unit()))),
         Field::Change(dimension) => Some(signed(*averages?.change.get(&dimension)?)),

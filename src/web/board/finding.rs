@@ -38,11 +38,13 @@ pub(super) fn finding(board: &Leaderboard) -> Option<String> {
             None => format!("{led}. Which entries can be told apart from it is not computed yet."),
         });
     };
-    let tied: Vec<&Row> = others.iter().zip(&known).filter(|(_, ties)| **ties).map(|((row, _), _)| *row).collect();
+    let tied: Vec<&Row> =
+        others.iter().zip(&known).filter(|(_, ties)| **ties).map(|((row, _), _)| *row).collect();
     let below = others.len() - tied.len();
     let them = if leaders.len() == 1 { "it" } else { "them" };
     if tied.is_empty() {
-        let all = if below == 1 { "the other entry is".to_owned() } else { format!("all {below} others are") };
+        let all =
+            if below == 1 { "the other entry is".to_owned() } else { format!("all {below} others are") };
         return Some(format!("{led}; {all} clearly below {them}."));
     }
     let questions = cell.n.map(|n| format!(" on these {} questions", grouped(n.into())));
@@ -58,7 +60,12 @@ pub(super) fn finding(board: &Leaderboard) -> Option<String> {
 /// The leader and the entry behind it, for a closer look at the two.
 pub(super) fn first_two(board: &Leaderboard) -> Option<[&str; 2]> {
     let at = |rank: u32, place: usize| {
-        board.rows.iter().filter(|row| row.rank == Some(rank)).filter_map(|row| row.entry.as_deref()).nth(place)
+        board
+            .rows
+            .iter()
+            .filter(|row| row.rank == Some(rank))
+            .filter_map(|row| row.entry.as_deref())
+            .nth(place)
     };
     Some([at(1, 0)?, at(1, 1).or_else(|| at(2, 0))?])
 }

@@ -55,13 +55,20 @@ impl BoardView {
                 "ci" if value == ON => hides_intervals = false,
                 "ci" if value == "0" => hides_intervals = true,
                 "ci" => return Err(wrong("ci", value, "0 or 1")),
-                "page" => page = value.parse().ok().filter(|page| *page > 0).ok_or_else(|| wrong("page", value, PAGES))?,
+                "page" => {
+                    page = value
+                        .parse()
+                        .ok()
+                        .filter(|page| *page > 0)
+                        .ok_or_else(|| wrong("page", value, PAGES))?
+                }
                 _ => unknown.push(name),
             }
         }
         let all_groups = Group::ALL.iter().all(|group| groups.contains(group));
         let all_columns = Column::ALL.iter().all(|column| columns.contains(column));
-        let in_order = |known: &[Group]| known.iter().copied().filter(|group| groups.contains(group)).collect();
+        let in_order =
+            |known: &[Group]| known.iter().copied().filter(|group| groups.contains(group)).collect();
         Ok(BoardView {
             board: parameters.query(View::Groups)?,
             search,

@@ -29,13 +29,13 @@ const ASK_WIDTH: &str = "
         .filter((element) => element.getBoundingClientRect().right > root.clientWidth)
         .map((element) => element.outerHTML.slice(0, 120));";
 
-fn axe() -> String {
+pub fn axe() -> String {
     let axe = std::fs::read_to_string(Path::new(AXE));
     axe.unwrap_or_else(|error| panic!("{AXE}: {error}; run `make setup`"))
 }
 
 /// Asserts that nothing is wrong with the page as it stands, in both schemes.
-async fn assert_sound(window: &Window, axe: &str, name: &str) {
+pub async fn assert_sound(window: &Window, axe: &str, name: &str) {
     for scheme in ["light", "dark"] {
         window.set_scheme(scheme).await;
         window.keep_picture(&format!("{name}-{scheme}")).await;
