@@ -95,7 +95,7 @@ pub(super) fn printed_average(printed: Option<&str>, of_rows: Option<f64>) -> Ma
     let decimals = printed.map_or(1, decimals);
     html! {
         (printed.unwrap_or(MISSING))
-        @if let Some(of_rows) = of_rows { small { "rows give " (to_decimals(of_rows, decimals)) } }
+        @if let Some(of_rows) = of_rows { small { "rows: " (to_decimals(of_rows, decimals)) } }
     }
 }
 

@@ -73,8 +73,8 @@ fn about_reported() -> Markup {
             em { "Reported" }
             " rows stand as the paper prints them; their MCQ is the mean of the seven printed values. They are not ranked, since \
              they were not scored here and their values fit fractions of about 30 questions a column, far fewer than an entry is \
-             scored on. The paper’s averages stand as printed; where they do not follow from the printed rows, what the rows give \
-             stands below."
+             scored on. The paper’s averages stand as printed; where they do not follow from the printed rows, the mean of the \
+             rows stands below."
         }
     }
 }
