@@ -136,7 +136,7 @@ async fn the_board_moves_to_another_judge_in_one_step_and_back_without_a_call() 
     assert_eq!(bytes_of_rows(&past.0), bytes_of_rows(&before.0));
     let page = secchi.get(&format!("/?judge={a}"), None).await.text().await.unwrap();
     assert!(page.contains("retired") && page.contains("To the current board"), "{page}");
-    assert!(page.contains(&format!("judge={a}\"")), "the other orders are of the same judge");
+    assert!(page.contains(&format!("sort=MCQ&amp;judge={a}#")), "the other orders are of the same judge");
     let unknown = problem(secchi.get(&format!("{BOARD}?judge=x"), None).await, 404).await;
     assert!(unknown["detail"].as_str().unwrap().contains(&b), "{unknown}");
     assert_eq!(secchi.get("/?judge=x", None).await.status(), 404);

@@ -10,28 +10,31 @@ use crate::domain::column::Column;
 use crate::domain::submission::Group;
 use crate::evaluation::board_query::View;
 
+/// Groups in a few words, where there is little room.
+const SHORT_LABELS: [&str; 3] = ["Open, below 10 B", "Open, 10 B and more", "Closed"];
+
 /// A form that works by itself; the page's script only sends it sooner.
 pub(super) fn form(shown: &Shown<'_>) -> Markup {
     let view = shown.view;
     let ranks = view.board.view == View::Ranks;
     html! {
         form.controls method="get" action="/" role="search" aria-label="What the board shows" {
-            div #kept data-part { (kept(view)) }
+            div #kept data-part hidden { (kept(view)) }
             div.field {
                 label for="q" { "Search" }
                 input #q type="search" name="q" value=(view.search) maxlength="100" placeholder="Model, team or backbone" autocomplete="off";
             }
             fieldset {
                 legend { "Only these groups" }
-                @for group in Group::ALL {
-                    (switch("group", group.as_str(), view.groups.contains(group), group_label(*group)))
+                @for (group, label) in Group::ALL.iter().zip(SHORT_LABELS) {
+                    (switch("group", group.as_str(), view.groups.contains(group), label))
                 }
             }
             fieldset {
                 legend { "Layout" }
                 (switch("view", "ranks", ranks, "Rank across groups"))
                 (switch("ci", "0", view.hides_intervals, "Hide intervals"))
-                (switch("all", "1", view.board.all, "All submissions, not only the newest of a model"))
+                (switch("all", "1", view.board.all, "All submissions"))
             }
             details.columns {
                 summary { "Columns" }

@@ -128,28 +128,3 @@ pub(super) fn reading(shown: &Shown<'_>) -> Markup {
         }
     }
 }
-
-/// The names of columns in full.
-pub(super) fn key() -> Markup {
-    let names = [
-        ("MCQ", "mean of the seven percent columns"),
-        ("MBC", "marine biotic communities (-so: central object, -mo: all objects)"),
-        ("PMT", "phenotypic and morphological traits"),
-        ("PDO", "perspective-dependent observations"),
-        ("OBK", "organism behavioral kinematics"),
-        ("SM", "spatiotemporal monitoring (-e: environment, -l: lighting)"),
-        ("OEMU", "open-ended with motion understanding"),
-        ("BEH", "biological entity hallucination"),
-        ("AH", "action hallucination"),
-        ("ECF", "environmental context fabrications"),
-    ];
-    html! {
-        p.key-list {
-            @for (place, (short, long)) in names.iter().enumerate() {
-                @if place > 0 { " · " }
-                span { b { (short) } " " (long) }
-            }
-            ". ↑: higher is better, in every column; BEH, AH and ECF are points for being free of what they name."
-        }
-    }
-}

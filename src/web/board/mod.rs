@@ -9,6 +9,8 @@ mod header;
 mod marks;
 mod shown;
 mod table;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use maud::{Markup, html};
@@ -52,7 +54,6 @@ fn content(shown: &Shown<'_>) -> Markup {
         (controls::form(shown))
         p #said.hidden role="status" {}
         (controls::state(shown))
-        (header::key())
         div #tables data-part {
             (table(shown, &Sheet::questions(shown)))
             (table(shown, &Sheet::captions(shown)))

@@ -22,7 +22,9 @@ pub(super) enum Field {
 /// One of the two tables.
 pub(super) struct Sheet {
     pub(super) id: &'static str,
-    pub(super) title: &'static str,
+    title: &'static str,
+    /// The names of its columns in full.
+    names: &'static [(&'static str, &'static str)],
     pub(super) fields: Vec<Field>,
     /// Whether dimensions stand above the headers.
     by_dimension: bool,
@@ -43,12 +45,29 @@ const QUESTIONS: [Column; 9] = [
     Column::Oemu,
 ];
 
+const QUESTION_NAMES: [(&str, &str); 7] = [
+    ("MCQ", "mean of the seven percent columns"),
+    ("MBC", "marine biotic communities (-so: central object, -mo: all objects)"),
+    ("PMT", "phenotypic and morphological traits"),
+    ("PDO", "perspective-dependent observations"),
+    ("OBK", "organism behavioral kinematics"),
+    ("SM", "spatiotemporal monitoring (-e: environment, -l: lighting)"),
+    ("OEMU", "open-ended with motion understanding, points. ↑: higher is better"),
+];
+
+const CAPTION_NAMES: [(&str, &str); 3] = [
+    ("BEH", "biological entity hallucination"),
+    ("AH", "action hallucination"),
+    ("ECF", "environmental context fabrications. ↑: points for being free of them, higher is better"),
+];
+
 impl Sheet {
     pub(super) fn questions(shown: &Shown<'_>) -> Sheet {
         let columns = QUESTIONS.into_iter().filter(|column| shown.view.has_column(*column));
         Sheet {
             id: "questions",
             title: "Table 1. Questions",
+            names: &QUESTION_NAMES,
             fields: columns.map(Field::Score).collect(),
             by_dimension: false,
             has_blind: true,
@@ -65,6 +84,7 @@ impl Sheet {
         Sheet {
             id: "captions",
             title: "Table 2. Captions, static and moving camera",
+            names: &CAPTION_NAMES,
             fields: fields.collect(),
             by_dimension: true,
             has_blind: false,
@@ -102,6 +122,13 @@ pub(super) fn table(shown: &Shown<'_>, sheet: &Sheet) -> Markup {
     html! {
         section aria-labelledby=(sheet.id) {
             h2 id=(sheet.id) { (sheet.title) }
+            p.key-list {
+                @for (place, (short, long)) in sheet.names.iter().enumerate() {
+                    @if place > 0 { " · " }
+                    b { (short) } " " (long)
+                }
+                "."
+            }
             p.sideways { "Scroll the table sideways for all " (sheet.fields.len()) " columns." }
             div.scroll.board id={ (sheet.id) "-box" } tabindex="0" role="region" aria-labelledby=(sheet.id) {
                 table {
