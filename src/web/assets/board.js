@@ -7,10 +7,11 @@ const form = main.querySelector("form.controls");
 const said = document.querySelector("#said");
 let turn = 0;
 
-// Boxes that were scrolled stay so, and what has the focus keeps it.
+// Boxes that were scrolled or opened stay so, and what has the focus keeps it.
 function put(next) {
   const focused = document.activeElement?.id;
   const scrolled = new Map([...main.querySelectorAll(".scroll")].map((box) => [box.id, [box.scrollLeft, box.scrollTop]]));
+  const open = [...main.querySelectorAll("[data-part] details[open] > summary")].map((summary) => summary.id);
   for (const part of main.querySelectorAll("[data-part]")) {
     part.replaceChildren(...next.getElementById(part.id).childNodes);
   }
@@ -19,10 +20,11 @@ function put(next) {
     field.checked = wanted.checked;
     if (field.id !== focused) field.value = wanted.value;
   }
+  for (const id of open) document.getElementById(id)?.parentElement.setAttribute("open", "");
   for (const [id, [left, top]] of scrolled) document.getElementById(id)?.scrollTo(left, top);
   const kept = focused && document.getElementById(focused);
   if (kept) kept.focus({ preventScroll: true });
-  else if (focused === "" && document.activeElement === document.body) main.querySelector("#state a")?.focus({ preventScroll: true });
+  else if (document.activeElement === document.body) main.querySelector(".count").focus({ preventScroll: true });
 }
 
 async function show(address) {
@@ -67,6 +69,7 @@ if (form) {
     const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
     if (!link || !plain || link.origin !== location.origin || link.pathname !== "/") return;
     event.preventDefault();
+    if (link.rel) main.querySelector("#state").scrollIntoView();
     show(link.pathname + link.search);
   });
 }

@@ -93,7 +93,7 @@ pub(super) fn state(shown: &Shown<'_>) -> Markup {
                     li { a.reset href=(BoardView::plain(shown.board.split).address()) { "Reset" } }
                 }
             }
-            p.count data-address=(shown.view.address()) { (count(shown)) }
+            p.count tabindex="-1" data-address=(shown.view.address()) { (count(shown)) }
             (pages(shown))
         }
     }

@@ -26,7 +26,7 @@ pub(super) fn downloads(shown: &Shown<'_>) -> Markup {
                 ". New entries as a " a href="/feed.atom" { "feed" } "."
             }
             details {
-                summary { "Cite this board" }
+                summary #cite { "Cite this board" }
                 p.cite {
                     "Secchi, MarineLife-16K leaderboard, " (board.split) " split"
                     @if let (Some(release), Some(hash)) = (&board.release, &board.release_sha256) {

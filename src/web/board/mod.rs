@@ -17,6 +17,7 @@ use maud::{Markup, html};
 
 use self::shown::Shown;
 use self::table::{Sheet, table};
+use super::charts;
 use super::frame::{self, Page, Script, Sharing, Viewer};
 use crate::evaluation::standing::{JudgeHead, Leaderboard};
 
@@ -56,8 +57,12 @@ fn content(shown: &Shown<'_>) -> Markup {
         (controls::state(shown))
         div #tables data-part {
             (table(shown, &Sheet::questions(shown)))
+            (charts::intervals(shown.board, shown.board.query.sort.column))
             (table(shown, &Sheet::captions(shown)))
+            (charts::slopes(shown.board))
             (controls::pages(shown))
+            (charts::scatter(shown.board))
+            (charts::best_over_time(shown.board, shown.board.query.sort.column))
         }
         div #foot data-part {
             (foot::downloads(shown))

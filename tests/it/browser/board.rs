@@ -103,6 +103,8 @@ async fn what_is_done_in_place_has_an_address_that_shows_the_same_without_script
     window.click("a.reset").await;
     said(&window, "4 entries, sorted by MCQ within groups").await;
     same("/").await;
+    let focused = window.page.active_element().await.unwrap().attr("class").await.unwrap();
+    assert_eq!(focused.as_deref(), Some("count"), "a keyboard goes on where the filters were");
     let typed = window.find("#q").await.prop("value").await.unwrap();
     assert_eq!(typed.as_deref(), Some(""), "the form shows what is shown");
     window.close().await;
