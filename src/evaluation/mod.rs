@@ -26,6 +26,8 @@ pub mod deciding;
 #[cfg(feature = "server")]
 mod ending;
 #[cfg(feature = "server")]
+pub mod entries;
+#[cfg(feature = "server")]
 pub mod estimate;
 #[cfg(feature = "server")]
 pub mod excerpts;

@@ -1,15 +1,16 @@
 //! An entry as reviewers see it: at a secret address, without its team's name.
 
-use actix_web::http::{StatusCode, header};
+use actix_web::http::header;
 use actix_web::{HttpResponse, delete, get, post, web};
 use serde::Serialize;
 use uuid::Uuid;
 
 use super::Shared;
 use super::auth::TeamOnly;
-use super::entries::{Entry, nameless_entry};
+use super::entries::standing;
 use super::error::{Answer, Problem};
 use crate::evaluation::anonymity::{create_reviewers_link as make_link, end_reviewers_link, find_reviewed};
+use crate::evaluation::entries::{Entry, Found, nameless_entry};
 use crate::store::StoreError;
 
 /// A link for reviewers. It is told only here.
@@ -81,7 +82,7 @@ pub async fn revoke_reviewers_link(
 )]
 #[get("/api/v1/review/{token}")]
 pub async fn find_reviewed_entry(state: Shared, token: web::Path<String>) -> Answer<HttpResponse> {
-    let found: Result<Option<Result<Entry, String>>, StoreError> = state
+    let found: Result<Option<Found>, StoreError> = state
         .evaluation
         .store
         .snapshot(move |connection| match find_reviewed(connection, &token)? {
@@ -89,14 +90,10 @@ pub async fn find_reviewed_entry(state: Shared, token: web::Path<String>) -> Ans
             None => Ok(None),
         })
         .await;
-    match found? {
-        Some(Ok(entry)) => Ok(HttpResponse::Ok()
-            .insert_header((header::CACHE_CONTROL, "no-store"))
-            .insert_header(("X-Robots-Tag", "noindex"))
-            .json(entry)),
-        Some(Err(reason)) => {
-            Err(Problem::new(StatusCode::GONE, "withdrawn", format!("the entry was withdrawn: {reason}")))
-        }
-        None => Err(Problem::not_found("there is no such link, or the team has ended it")),
-    }
+    let unknown = || Problem::not_found("there is no such link, or the team has ended it");
+    let entry = standing(found?.ok_or_else(unknown)?)?;
+    Ok(HttpResponse::Ok()
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .insert_header(("X-Robots-Tag", "noindex"))
+        .json(entry))
 }

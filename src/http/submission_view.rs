@@ -10,32 +10,14 @@ use crate::domain::instant;
 use crate::domain::question::Split;
 use crate::domain::submission::{Access, PausedFor, SubmissionState, Visibility};
 use crate::evaluation::board_rows::{ScoreCell, ScoreCells, score_cells};
+use crate::evaluation::entries::{Coverage, judge_head};
 use crate::evaluation::series::withheld_warning;
 use crate::evaluation::standing::JudgeHead;
 use crate::evaluation::waiting::{QueuePlace, queue_place};
-use crate::store::configurations::{find_current_configuration, load_configuration};
 use crate::store::decisions::load_decisions;
 use crate::store::scores::load_scores;
 use crate::store::submissions::{Progress, Submission, load_submissions};
 use crate::store::{DbConnection, StoreError};
-
-/// How much of a split a submission answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct Coverage {
-    /// Questions of the release.
-    questions: i32,
-    /// Questions with an answer.
-    answered: i32,
-    /// Multiple-choice answers without a letter that could be read.
-    unparsed: i32,
-}
-
-impl Coverage {
-    pub(super) fn of(submission: &Submission) -> Coverage {
-        let Submission { questions, answered, unparsed, .. } = *submission;
-        Coverage { questions, answered, unparsed }
-    }
-}
 
 /// How far a submission has come, in answers.
 #[derive(Debug, Clone, Copy, Serialize, utoipa::ToSchema)]
@@ -120,18 +102,6 @@ impl SubmissionView {
     pub(super) fn told(self) -> (ScoreCells, Vec<Warning>) {
         (self.scores, self.warnings)
     }
-}
-
-/// The judge configuration with this id, or the current one.
-pub(super) fn judge_head(
-    connection: &mut DbConnection,
-    configuration_id: Option<&str>,
-) -> Result<Option<JudgeHead>, StoreError> {
-    let row = match configuration_id {
-        Some(id) => Some(load_configuration(connection, id)?),
-        None => find_current_configuration(connection)?,
-    };
-    Ok(row.map(JudgeHead::from))
 }
 
 pub(super) fn view(

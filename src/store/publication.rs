@@ -3,7 +3,7 @@
 
 use diesel::prelude::*;
 
-use super::schema::submissions;
+use super::schema::{audit_log, submissions};
 use super::{DbConnection, Result};
 use crate::domain::submission::{Metadata, Visibility};
 
@@ -40,6 +40,15 @@ pub fn withdraw_submission(connection: &mut DbConnection, id: &str, reason: &str
         .set(submissions::withdrawn_reason.eq(reason))
         .execute(connection)?;
     Ok(())
+}
+
+/// When a submission was withdrawn; none if the audit log does not say.
+pub fn find_withdrawn_at_ms(connection: &mut DbConnection, id: &str) -> Result<Option<i64>> {
+    let withdrawn = audit_log::table
+        .filter(audit_log::subject.eq(id))
+        .filter(audit_log::action.eq("withdraw_submission"));
+    let at_ms = withdrawn.order(audit_log::at_ms.desc()).select(audit_log::at_ms).first(connection);
+    Ok(at_ms.optional()?)
 }
 
 /// Matches anonymous entries whose name is to be shown from the UTC day `today` or an earlier one.

@@ -1,0 +1,220 @@
+//! Single published entries: what is told of one, and of one that was withdrawn. Knows nothing of how it is asked for.
+
+use serde::Serialize;
+
+use super::board_rows::{ScoreCell, ScoreCells, score_cells};
+use super::standing::JudgeHead;
+use crate::domain::instant;
+use crate::domain::question::Split;
+use crate::domain::submission::{Access, Group, SubmissionState, Visibility};
+use crate::store::configurations::{
+    ConfigurationRow, find_current_configuration, load_configuration, load_configurations,
+};
+use crate::store::decisions::{Decision, load_decisions};
+use crate::store::publication::find_withdrawn_at_ms;
+use crate::store::releases::load_release;
+use crate::store::scores::load_scores;
+use crate::store::submissions::{Submission, find_submission};
+use crate::store::{DbConnection, StoreError};
+
+/// How much of a split a submission answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Coverage {
+    /// Questions of the release.
+    pub questions: i32,
+    /// Questions with an answer.
+    pub answered: i32,
+    /// Multiple-choice answers without a letter that could be read.
+    pub unparsed: i32,
+}
+
+impl Coverage {
+    /// The coverage of a submission.
+    pub fn of(submission: &Submission) -> Coverage {
+        let Submission { questions, answered, unparsed, .. } = *submission;
+        Coverage { questions, answered, unparsed }
+    }
+}
+
+/// A published entry.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct Entry {
+    /// The entry's id: its submission's.
+    pub id: String,
+    /// The team's short name; null for an anonymous entry.
+    pub team: Option<String>,
+    /// The split.
+    pub split: Split,
+    /// The release's name.
+    pub release: String,
+    /// SHA-256 of the release's content, in hex.
+    pub release_sha256: String,
+    /// Whether it is on the present board: its release is active, and its scores are those of the current judge.
+    pub current: bool,
+    /// The model's name.
+    pub model_name: String,
+    /// The model's backbone.
+    pub backbone: Option<String>,
+    /// Whether the model's weights can be had.
+    pub access: Access,
+    /// Billions of parameters.
+    pub parameters_b: Option<f64>,
+    /// The model's group.
+    pub group: Group,
+    /// What the team says about the run; null for an anonymous entry.
+    pub description: Option<String>,
+    /// The paper's address; null for an anonymous entry.
+    pub paper_url: Option<String>,
+    /// The code's address; null for an anonymous entry.
+    pub code_url: Option<String>,
+    /// How much was answered.
+    pub coverage: Coverage,
+    /// Scores by column.
+    #[schema(value_type = std::collections::BTreeMap<String, ScoreCell>)]
+    pub scores: ScoreCells,
+    /// The judge configuration behind open-ended scores.
+    pub judge: Option<JudgeHead>,
+    /// Answers that the judge gave no score for, and that maintainers decided by hand.
+    pub decided_by_hand: Vec<DecidedAnswer>,
+    /// The version of the code that serves this.
+    pub code_version: &'static str,
+    /// When it was submitted.
+    pub submitted_at: String,
+    /// When it was scored.
+    pub scored_at: Option<String>,
+}
+
+/// An answer that maintainers decided by hand.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct DecidedAnswer {
+    /// The question.
+    pub question_id: String,
+    /// Why.
+    pub reason: String,
+    /// When.
+    pub decided_at: String,
+}
+
+impl From<Decision> for DecidedAnswer {
+    fn from(decision: Decision) -> DecidedAnswer {
+        let Decision { question_id, reason, at_ms, .. } = decision;
+        DecidedAnswer { question_id, reason, decided_at: instant::rfc3339(at_ms) }
+    }
+}
+
+/// A published entry as it is found.
+#[derive(Debug)]
+pub enum Found {
+    /// It stands.
+    Entry(Box<Entry>),
+    /// It was withdrawn.
+    Withdrawn {
+        /// Why.
+        reason: String,
+        /// When, as far as that is known.
+        at_ms: Option<i64>,
+    },
+}
+
+/// A published entry; none where there is none with this id, or it is private or not scored.
+///
+/// # Errors
+/// When the database fails.
+pub fn find_entry(connection: &mut DbConnection, id: &str) -> Result<Option<Found>, StoreError> {
+    let published = find_submission(connection, id)?.filter(|submission| {
+        submission.state == SubmissionState::Scored && submission.metadata.visibility != Visibility::Private
+    });
+    let Some(submission) = published else { return Ok(None) };
+    let is_named = submission.metadata.visibility == Visibility::Public;
+    found(connection, submission, is_named).map(Some)
+}
+
+/// A submission as an entry without a name, unless it was withdrawn.
+///
+/// # Errors
+/// When the database fails.
+pub fn nameless_entry(connection: &mut DbConnection, submission: Submission) -> Result<Found, StoreError> {
+    found(connection, submission, false)
+}
+
+fn found(connection: &mut DbConnection, submission: Submission, is_named: bool) -> Result<Found, StoreError> {
+    match submission.withdrawn_reason {
+        Some(reason) => {
+            Ok(Found::Withdrawn { reason, at_ms: find_withdrawn_at_ms(connection, &submission.id)? })
+        }
+        None => Ok(Found::Entry(Box::new(entry(connection, submission, is_named)?))),
+    }
+}
+
+/// The judge configuration with this id, or the current one.
+///
+/// # Errors
+/// When there is none with this id, or the database fails.
+pub fn judge_head(
+    connection: &mut DbConnection,
+    configuration_id: Option<&str>,
+) -> Result<Option<JudgeHead>, StoreError> {
+    let row = match configuration_id {
+        Some(id) => Some(load_configuration(connection, id)?),
+        None => find_current_configuration(connection)?,
+    };
+    Ok(row.map(JudgeHead::from))
+}
+
+/// The scores of a submission under each judge configuration that has a board, the current one first.
+///
+/// # Errors
+/// When the database fails.
+pub fn rescorings(
+    connection: &mut DbConnection,
+    submission_id: &str,
+) -> Result<Vec<(JudgeHead, ScoreCells)>, StoreError> {
+    let mut configurations = load_configurations(connection)?;
+    configurations.retain(ConfigurationRow::has_board);
+    configurations.sort_by_key(|row| (!row.is_current(), std::cmp::Reverse(row.created_at_ms)));
+    let mut scored = Vec::new();
+    for row in configurations {
+        let scores = load_scores(connection, submission_id, &row.id)?;
+        if !scores.is_empty() {
+            scored.push((JudgeHead::from(row), score_cells(&scores)));
+        }
+    }
+    Ok(scored)
+}
+
+fn entry(connection: &mut DbConnection, submission: Submission, is_named: bool) -> Result<Entry, StoreError> {
+    let release = load_release(connection, &submission.release_id)?;
+    let judge = judge_head(connection, submission.configuration_id.as_deref())?;
+    let current_judge = find_current_configuration(connection)?.map(|row| row.id);
+    let (scores, decisions) = match &judge {
+        Some(judge) => (
+            load_scores(connection, &submission.id, &judge.configuration)?,
+            load_decisions(connection, &submission.id, &judge.configuration)?,
+        ),
+        None => (Vec::new(), Vec::new()),
+    };
+    let metadata = submission.metadata.clone();
+    Ok(Entry {
+        coverage: Coverage::of(&submission),
+        id: submission.id,
+        team: is_named.then_some(submission.team),
+        split: metadata.split,
+        release: release.name,
+        release_sha256: release.content_sha256,
+        current: release.active && submission.configuration_id == current_judge,
+        group: Group::of(metadata.access, metadata.parameters_b),
+        model_name: metadata.model_name,
+        backbone: metadata.backbone,
+        access: metadata.access,
+        parameters_b: metadata.parameters_b,
+        description: metadata.description.filter(|_| is_named),
+        paper_url: metadata.paper_url.filter(|_| is_named),
+        code_url: metadata.code_url.filter(|_| is_named),
+        scores: score_cells(&scores),
+        judge,
+        decided_by_hand: decisions.into_iter().map(DecidedAnswer::from).collect(),
+        code_version: env!("CARGO_PKG_VERSION"),
+        submitted_at: instant::rfc3339(submission.created_at_ms),
+        scored_at: submission.finished_at_ms.map(instant::rfc3339),
+    })
+}
