@@ -1,9 +1,13 @@
 //! Single published entries: what is told of one, and of one that was withdrawn. Knows nothing of how it is asked for.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
+use super::board_query::{BoardQuery, BoardQueryError};
 use super::board_rows::{ScoreCell, ScoreCells, score_cells};
-use super::standing::JudgeHead;
+use super::boards::Boards;
+use super::standing::{JudgeHead, Leaderboard};
 use crate::domain::instant;
 use crate::domain::question::Split;
 use crate::domain::submission::{Access, Group, SubmissionState, Visibility};
@@ -15,7 +19,7 @@ use crate::store::publication::find_withdrawn_at_ms;
 use crate::store::releases::load_release;
 use crate::store::scores::load_scores;
 use crate::store::submissions::{Submission, find_submission};
-use crate::store::{DbConnection, StoreError};
+use crate::store::{DbConnection, Store, StoreError};
 
 /// How much of a split a submission answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -159,6 +163,41 @@ pub fn judge_head(
         None => find_current_configuration(connection)?,
     };
     Ok(row.map(JudgeHead::from))
+}
+
+/// Where an entry stands.
+pub struct Place {
+    /// The board that it is on: the present one, if it is on that.
+    pub board: Arc<Leaderboard>,
+    /// The present board of its split.
+    pub present: Arc<Leaderboard>,
+    /// Whether its team has published a newer submission of the model, which stands on the board instead.
+    pub is_replaced: bool,
+}
+
+/// The board that an entry is on; none while it is on no board.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find_place(
+    boards: &Boards,
+    store: &Store,
+    entry: &Entry,
+) -> Result<Option<Place>, BoardQueryError> {
+    let present = boards.board(store, &BoardQuery::of(entry.split)).await?;
+    let mut query = BoardQuery::of(entry.split);
+    if !entry.current {
+        query.release = Some(entry.release.clone());
+        query.judge = entry.judge.as_ref().map(|judge| judge.configuration.clone());
+    }
+    for all in [false, true] {
+        query.all = all;
+        let board = boards.board(store, &query).await?;
+        if board.rows.iter().any(|row| row.entry.as_ref() == Some(&entry.id)) {
+            return Ok(Some(Place { board, present, is_replaced: all }));
+        }
+    }
+    Ok(None)
 }
 
 /// The scores of a submission under each judge configuration that has a board, the current one first.

@@ -10,6 +10,7 @@ mod admin_teams;
 mod admin_usage;
 mod answers;
 mod auth;
+mod badge;
 mod benchmark;
 mod compare;
 mod configurations;
@@ -107,6 +108,7 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(benchmark::find_benchmark)
         .service(entries::find_entry)
         .service(compare::find_comparison)
+        .service(badge::find_badge)
         .service(auth::create_token)
         .service(auth::find_me)
         .service(keys::list_keys)

@@ -40,6 +40,7 @@ asset!(
         include_str!("assets/style/board.css"),
         include_str!("assets/style/compare.css"),
         include_str!("assets/style/charts.css"),
+        include_str!("assets/style/entry.css"),
         include_str!("assets/style/print.css"),
     )
 );

@@ -255,6 +255,6 @@ fn words(configuration: &Configuration) -> Markup {
     }
 }
 
-fn sha256(text: &str) -> String {
+pub(super) fn sha256(text: &str) -> String {
     hex::encode(Sha256::digest(text))
 }

@@ -10,6 +10,9 @@ mod compare;
 mod compare_chart;
 mod compare_page;
 mod compare_words;
+mod entry;
+mod entry_scores;
+mod entry_source;
 mod fields;
 mod frame;
 mod judge;
@@ -127,6 +130,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         let resource = web::resource(path).default_service(web::to(wrong_method));
         config.service(routes.into_iter().fold(resource, actix_web::Resource::route));
     };
+    page("/entries/{id}", vec![web::get().to(entry::show)]);
     page("/judge", vec![web::get().to(judge::show)]);
     page("/about", vec![web::get().to(about::show)]);
     page("/compare", vec![web::get().to(compare::show)]);

@@ -63,6 +63,7 @@ const TABLE: &[(&str, Who, On, u16)] = &[
     ("find_leaderboard", Who::All, On::Nothing, 200),
     ("find_entry", Who::All, On::Scored, 200),
     ("find_comparison", Who::All, On::TwoScored, 200),
+    ("find_badge", Who::All, On::Scored, 200),
     ("create_token", Who::All, On::Nothing, 200),
     ("find_me", Who::Team, On::Nothing, 200),
     ("list_keys", Who::Team, On::Nothing, 200),

@@ -80,7 +80,7 @@ pub(super) fn figure_with_interval(cell: &ScoreCell) -> String {
 }
 
 /// A difference with its sign, if it is one at these decimals.
-pub(super) fn signed(difference: f64, places: usize) -> String {
+pub(in super::super) fn signed(difference: f64, places: usize) -> String {
     let size = to_decimals(difference.abs(), places);
     let is_zero = size.bytes().all(|byte| matches!(byte, b'0' | b'.'));
     let sign = if is_zero {

@@ -17,6 +17,7 @@ mod tests;
 use maud::{Markup, html};
 
 pub(super) use intervals::intervals;
+pub(super) use marks::signed;
 pub(super) use profile::profile;
 pub(super) use progress::best_over_time;
 pub(super) use scatter::scatter;

@@ -1,0 +1,183 @@
+//! The score card of an entry: every column with its interval, its count, the best of the board and the rank. Computes no
+//! score.
+
+use maud::{Markup, html};
+
+use super::board::{interval, places};
+use super::charts::signed;
+use super::entry::Seen;
+use crate::domain::column::{CaptionDimension, Column, Unit};
+use crate::evaluation::board_rows::ScoreCell;
+use crate::scoring::changes::Change;
+use crate::scoring::decimals::to_decimals;
+
+/// The columns of questions, the mean of the percentages first.
+const QUESTION_COLUMNS: [Column; 9] = [
+    Column::Mcq,
+    Column::MbcSo,
+    Column::MbcMo,
+    Column::Pmt,
+    Column::Pdo,
+    Column::Obk,
+    Column::SmE,
+    Column::SmL,
+    Column::Oemu,
+];
+
+/// The scores of questions.
+pub(super) fn questions(seen: &Seen) -> Markup {
+    html! {
+        section aria-labelledby="scores" {
+            h2 #scores { "Scores" }
+            p.hint {
+                "95 % interval: scores that fit what was seen, allowing for which videos happened to be chosen. "
+                strong { "Bold" } " is the best of the board, ≈ cannot be told apart from it by a direct test, question by question."
+            }
+            div.scroll tabindex="0" role="region" aria-labelledby="scores" {
+                table.card {
+                    thead {
+                        tr {
+                            th scope="col" { "Column" }
+                            th.number scope="col" { "Score" }
+                            th.number scope="col" { "95 % interval" }
+                            th.number scope="col" { "Questions" }
+                            th.number scope="col" { "Best of board" }
+                            th.number scope="col" { "Rank" }
+                        }
+                    }
+                    tbody {
+                        @for column in QUESTION_COLUMNS { (question_row(seen, column)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn question_row(seen: &Seen, column: Column) -> Markup {
+    let cell = seen.entry.scores.get(&column);
+    html! {
+        tr.apart[column == Column::Oemu] {
+            th scope="row" {
+                (column)
+                small.wrap { (column.label()) @if column.unit() == Unit::Points { ", 0 to 5" } @else { ", %" } }
+            }
+            td.number { (value(seen, column)) }
+            td.number { @match cell { Some(cell) => (interval(cell)), None => "–" } }
+            td.number { (count(cell)) }
+            td.number { (best(seen, column).map_or_else(missing, |best| to_decimals(best, places(column.unit())))) }
+            td.number { (rank(seen, column)) }
+        }
+    }
+}
+
+fn missing() -> String {
+    "–".to_owned()
+}
+
+fn count(cell: Option<&ScoreCell>) -> String {
+    cell.and_then(|cell| cell.n).map_or_else(missing, |n| n.to_string())
+}
+
+/// The value of a column, marked if it is the best or may be.
+fn value(seen: &Seen, column: Column) -> Markup {
+    let Some(cell) = seen.entry.scores.get(&column) else { return html! { "–" } };
+    let text = to_decimals(cell.value, places(cell.unit));
+    let is_best = best(seen, column).is_some_and(|best| cell.value >= best);
+    let standing = seen.row().and_then(|(_, row)| row.standings.get(&column));
+    html! {
+        @if is_best {
+            strong { (text) } span.hidden { ", best of the board" }
+        } @else if standing.is_some_and(|standing| standing.ties_best) {
+            (text) " ≈" span.hidden { ", cannot be told apart from the best" }
+        } @else {
+            (text)
+        }
+    }
+}
+
+/// The highest value of a scored entry on its board.
+fn best(seen: &Seen, column: Column) -> Option<f64> {
+    let (board, _) = seen.row()?;
+    let scored = board.rows.iter().filter(|row| row.entry.is_some());
+    scored.filter_map(|row| Some(row.scores.get(&column)?.value)).reduce(f64::max)
+}
+
+/// The ranks that the tests allow, or the place by value while they are not made.
+pub(super) fn rank(seen: &Seen, column: Column) -> String {
+    let Some((board, row)) = seen.row() else { return missing() };
+    let Some(own) = row.scores.get(&column) else { return missing() };
+    match row.standings.get(&column).map(|standing| standing.range) {
+        Some([best, worst]) if best == worst => best.to_string(),
+        Some([best, worst]) => format!("{best}–{worst}"),
+        None => {
+            let scored = board.rows.iter().filter(|row| row.entry.is_some());
+            let values = scored.filter_map(|row| Some(row.scores.get(&column)?.value));
+            (1 + values.filter(|value| *value > own.value).count()).to_string()
+        }
+    }
+}
+
+/// The scores of captions, static beside moving, and what changes.
+pub(super) fn captions(seen: &Seen) -> Markup {
+    html! {
+        section aria-labelledby="captions" {
+            h2 #captions { "Captions, static and moving camera" }
+            div.scroll tabindex="0" role="region" aria-labelledby="captions" {
+                table.card {
+                    thead {
+                        tr {
+                            th scope="col" { "Dimension" }
+                            @for camera in ["Static", "Moving"] {
+                                th.number scope="col" { (camera) small { "0 to 5" } }
+                                th.number scope="col" { "Best, rank" }
+                            }
+                            th.number scope="col" { "Change" small { "moving minus static" } }
+                        }
+                    }
+                    tbody {
+                        @for dimension in CaptionDimension::ALL { (caption_row(seen, *dimension)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn caption_row(seen: &Seen, dimension: CaptionDimension) -> Markup {
+    let columns = dimension.columns();
+    let cells = columns.map(|column| seen.entry.scores.get(&column));
+    let label = columns[0].label().split(',').next().unwrap_or_default();
+    let change = cells[0]
+        .zip(cells[1])
+        .map(|(at_rest, moving)| Change::between((at_rest.value, at_rest.ci95), (moving.value, moving.ci95)));
+    html! {
+        tr {
+            th scope="row" { (dimension) small.wrap { (label) } }
+            @for (column, cell) in columns.into_iter().zip(cells) {
+                td.number {
+                    (value(seen, column))
+                    @if let Some(cell) = cell { small { (interval(cell)) } small { "n " (count(Some(cell))) } }
+                }
+                td.number {
+                    (best(seen, column).map_or_else(missing, |best| to_decimals(best, places(column.unit()))))
+                    small { "rank " (rank(seen, column)) }
+                }
+            }
+            td.number { @match change { Some(change) => (changed(&change)), None => "–" } }
+        }
+    }
+}
+
+fn changed(change: &Change) -> Markup {
+    html! {
+        (signed(change.value, 2))
+        @match change.is_clear() {
+            Some(true) if change.value < 0.0 => { span.worse { " ▼" } span.hidden { ", clearly lower" } }
+            Some(true) => { span.better { " ▲" } span.hidden { ", clearly higher" } }
+            Some(false) => { " △" span.hidden { ", not clear" } }
+            None => {}
+        }
+        @if let Some([low, high]) = change.ci95 { small { (signed(low, 2)) " to " (signed(high, 2)) } }
+    }
+}
