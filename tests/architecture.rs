@@ -33,6 +33,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("utoipa_actix_web", &["http", "app"]),
     ("utoipa_swagger_ui", &["app"]),
     ("maud", &["web"]),
+    ("resvg", &["web"]),
+    ("dejavu", &["web"]),
     ("form_urlencoded", &["web"]),
     ("diesel", &["store"]),
     ("diesel_migrations", &["store"]),

@@ -18,6 +18,7 @@ mod frame;
 mod judge;
 mod keys;
 mod keys_page;
+mod og;
 mod quota;
 mod refusal;
 mod review;
@@ -131,6 +132,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
         config.service(routes.into_iter().fold(resource, actix_web::Resource::route));
     };
     page("/entries/{id}", vec![web::get().to(entry::show)]);
+    page("/og/board.png", vec![web::get().to(og::show_board)]);
+    page("/og/entries/{file}", vec![web::get().to(og::show_entry)]);
     page("/judge", vec![web::get().to(judge::show)]);
     page("/about", vec![web::get().to(about::show)]);
     page("/compare", vec![web::get().to(compare::show)]);
@@ -210,7 +213,9 @@ async fn find_board(
 /// The answer to a request for something that was made before.
 async fn prepared(request: &HttpRequest, rendered: &Rendered, content_type: &str) -> HttpResponse {
     let text = |name: header::HeaderName| request.headers().get(name)?.to_str().ok();
-    let answer = rendered.answer(text(header::IF_NONE_MATCH), text(header::ACCEPT_ENCODING)).await;
+    // A PNG is compressed already.
+    let coding = text(header::ACCEPT_ENCODING).filter(|_| content_type != "image/png");
+    let answer = rendered.answer(text(header::IF_NONE_MATCH), coding).await;
     let mut response = if answer.is_some() { HttpResponse::Ok() } else { HttpResponse::NotModified() };
     response
         .insert_header((header::ETAG, rendered.etag()))

@@ -64,6 +64,12 @@ fn content(shown: &Shown<'_>) -> Markup {
             (charts::scatter(shown.board))
             (charts::best_over_time(shown.board, shown.board.query.sort.column))
         }
+        div #charts data-part {
+            (charts::intervals(shown.board, shown.view.board.sort.column))
+            (charts::slopes(shown.board))
+            (charts::scatter(shown.board))
+            (charts::best_over_time(shown.board, shown.view.board.sort.column))
+        }
         div #foot data-part {
             (foot::downloads(shown))
         }

@@ -46,6 +46,7 @@ fn entry(place: usize, value: f64, ties_best: Option<bool>) -> Row {
         blind: false,
         attempts: Some(1),
         submitted_at: Some(rfc3339(0)),
+        published_at_ms: None,
     }
 }
 

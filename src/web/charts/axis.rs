@@ -12,7 +12,7 @@ const EDGE: f64 = 2.0;
 const MAX_STEPS: f64 = 6.0;
 
 /// An axis of values.
-pub(super) struct Axis {
+pub(in super::super) struct Axis {
     low: f64,
     high: f64,
     step: f64,
@@ -21,7 +21,7 @@ pub(super) struct Axis {
 
 impl Axis {
     /// The axis from 0 to the highest value that there can be.
-    pub(super) fn whole(unit: Unit) -> Axis {
+    pub(in super::super) fn whole(unit: Unit) -> Axis {
         let (high, step) = match unit {
             Unit::Percent => (100.0, 20.0),
             Unit::Points => (5.0, 1.0),
@@ -30,7 +30,7 @@ impl Axis {
     }
 
     /// The part of the whole axis that holds these values, from 0 where that costs little.
-    pub(super) fn around(unit: Unit, values: impl Iterator<Item = f64> + Clone) -> Axis {
+    pub(in super::super) fn around(unit: Unit, values: impl Iterator<Item = f64> + Clone) -> Axis {
         let whole = Axis::whole(unit);
         let lowest = values.clone().fold(whole.high, f64::min);
         let highest = values.fold(whole.low, f64::max);
@@ -55,7 +55,7 @@ impl Axis {
     }
 
     /// How far along the axis a value lies, from 0 to 1.
-    pub(super) fn share(&self, value: f64) -> f64 {
+    pub(in super::super) fn share(&self, value: f64) -> f64 {
         ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }
 

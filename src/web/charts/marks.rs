@@ -51,7 +51,7 @@ pub(super) fn short_name(row: &Row) -> String {
 }
 
 /// A text of at most so many characters.
-pub(super) fn cut(text: &str, max_chars: usize) -> String {
+pub(in super::super) fn cut(text: &str, max_chars: usize) -> String {
     if text.chars().count() <= max_chars {
         return text.to_owned();
     }

@@ -16,8 +16,9 @@ mod tests;
 
 use maud::{Markup, html};
 
+pub(super) use axis::Axis;
 pub(super) use intervals::intervals;
-pub(super) use marks::signed;
+pub(super) use marks::{cut, signed};
 pub(super) use profile::profile;
 pub(super) use progress::best_over_time;
 pub(super) use scatter::scatter;
