@@ -59,7 +59,13 @@ fn board(rows: Vec<Row>) -> Leaderboard {
         let range = row.standings.get(&Column::Mcq).map(|standing| standing.range);
         Row { rank: Some(rank), rank_range: range, tier: range.map(|_| 1), ..row }
     };
-    let facts = BoardFacts { entries: rows.len(), questions: 4020, videos: 500, newest_at: Some(rfc3339(0)) };
+    let facts = BoardFacts {
+        entries: rows.len(),
+        questions: 4020,
+        videos: 500,
+        newest_at: Some(rfc3339(0)),
+        ..BoardFacts::default()
+    };
     Leaderboard {
         split: Split::Test,
         release: Some("2026-06".to_owned()),

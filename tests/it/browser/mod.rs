@@ -1,7 +1,7 @@
 //! The pages in a real browser: a team's whole way, on a phone and on a desktop, with scripts and without.
 
-mod compare;
 mod board;
+mod compare;
 mod driver;
 mod looks;
 
