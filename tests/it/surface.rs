@@ -302,7 +302,9 @@ async fn the_csv_holds_the_jsons_rows_in_order_and_no_formula() {
     let mut reader = csv::Reader::from_reader(&*text);
     let head = reader.headers().unwrap().clone();
     let place = |name: &str| head.iter().position(|other| other == name).unwrap();
-    let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let mut records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), board["rows"].as_array().unwrap().len());
+    records.retain(|record| !record[place("entry")].is_empty());
     assert_eq!(records.len(), rows.len());
     for (record, row) in records.iter().zip(rows) {
         assert_eq!(record[place("entry")], *row["entry"].as_str().unwrap());

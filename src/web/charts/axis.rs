@@ -38,7 +38,8 @@ impl Axis {
             return whole;
         }
         let ends = |step: f64| {
-            let low = (lowest / step).floor() * step;
+            // Also where all values are the highest that there can be.
+            let low = ((lowest / step).floor() * step).min(whole.high - step);
             let low = if low <= whole.step { 0.0 } else { low };
             (low, ((highest / step).ceil() * step).clamp(low + step, whole.high))
         };
@@ -143,6 +144,7 @@ mod tests {
         assert_eq!(around(&[99.9, 100.0]), (95.0, 100.0, 2));
         assert_eq!(around(&[70.0]), (70.0, 75.0, 2));
         assert_eq!(around(&[0.0, 0.0]), (0.0, 5.0, 2));
+        assert_eq!(around(&[100.0, 100.0]), (95.0, 100.0, 2));
         assert_eq!(around(&[]), (0.0, 100.0, 6));
     }
 
