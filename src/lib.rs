@@ -8,7 +8,7 @@
 //! | 5 | `main.rs` and [`cli`], the door; [`app`], the wiring |
 //! | 4 | [`http`], [`web`], [`worker`] |
 //! | 3 | [`evaluation`], [`benchmark`], [`frames`], [`accounts`]: the use cases, which own the transactions |
-//! | 2 | [`store`], [`queue`], [`judge`], [`video`], [`media`], [`tokens`], [`client`], `mail` |
+//! | 2 | [`store`], [`queue`], [`judge`], [`video`], [`media`], [`tokens`], [`records`], [`client`], `mail` |
 //! | 1 | [`scoring`], [`predictions`], [`limiter`], [`telemetry`] |
 //! | 0 | [`domain`], [`config`], [`clock`] |
 
@@ -36,6 +36,7 @@ pub mod media;
 pub mod predictions;
 #[cfg(feature = "server")]
 pub mod queue;
+pub mod records;
 pub mod scoring;
 #[cfg(feature = "server")]
 pub mod store;

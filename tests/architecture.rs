@@ -14,7 +14,7 @@ const FLOORS: [&[&str]; 6] = [
     &["domain", "config", "clock"],
     // The labels whose series stand at 0 from the start are the domain's nouns: telemetry stands above it.
     &["scoring", "predictions", "limiter", "telemetry"],
-    &["store", "queue", "judge", "video", "media", "tokens", "client", "mail"],
+    &["store", "queue", "judge", "video", "media", "tokens", "records", "client", "mail"],
     &["evaluation", "benchmark", "frames", "accounts", "validity"],
     &["http", "web", "worker"],
     &["main", "lib", "app", "cli"],
@@ -44,7 +44,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("eventsource_stream", &["client"]),
     ("prometheus", &["telemetry"]),
     ("tracing_subscriber", &["telemetry"]),
-    ("jsonwebtoken", &["tokens"]),
+    ("jsonwebtoken", &["tokens", "records"]),
     ("lettre", &["mail"]),
     ("governor", &["limiter"]),
     ("ffmpeg_next", &["video"]),
@@ -53,7 +53,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("indicatif", &["cli", "benchmark"]),
     ("comfy_table", &["cli"]),
     ("zip", &["predictions"]),
-    ("quick_xml", &["predictions"]),
+    ("quick_xml", &["predictions", "http"]),
     ("statrs", &["scoring"]),
 ];
 

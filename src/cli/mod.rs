@@ -16,6 +16,8 @@ mod judge_attacks;
 mod judge_usage;
 mod pull;
 mod pulled;
+#[cfg(feature = "server")]
+mod record_key;
 mod report;
 #[cfg(feature = "server")]
 mod serve;
@@ -29,6 +31,7 @@ mod team;
 mod team_keys;
 #[cfg(feature = "server")]
 mod team_signups;
+mod verify;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -66,6 +69,9 @@ enum Command {
     #[cfg(feature = "server")]
     #[command(subcommand)]
     Judge(judge::JudgeCommand),
+    #[cfg(feature = "server")]
+    #[command(subcommand)]
+    RecordKey(record_key::RecordKeyCommand),
     Pull(pull::PullArgs),
     Evaluate(evaluate::EvaluateArgs),
     Submit(submit::SubmitArgs),
@@ -73,6 +79,7 @@ enum Command {
     Publish(status::PublishArgs),
     Withdraw(status::WithdrawArgs),
     Grade(grade::GradeArgs),
+    Verify(verify::VerifyArgs),
     Export(export::ExportArgs),
     /// Prints the OpenAPI document that stands in openapi/openapi.json
     #[cfg(feature = "server")]
@@ -90,8 +97,11 @@ impl Command {
 
     /// Whether it speaks to a server rather than being one or having its database.
     fn is_clients(&self) -> bool {
-        use Command::{Evaluate, Grade, Publish, Pull, Status, Submit, Withdraw};
-        matches!(self, Pull(_) | Evaluate(_) | Submit(_) | Status(_) | Publish(_) | Withdraw(_) | Grade(_))
+        use Command::{Evaluate, Grade, Publish, Pull, Status, Submit, Verify, Withdraw};
+        matches!(
+            self,
+            Pull(_) | Evaluate(_) | Submit(_) | Status(_) | Publish(_) | Withdraw(_) | Grade(_) | Verify(_)
+        )
     }
 }
 
@@ -131,6 +141,8 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         Command::Team(command) => team::run(command).await,
         #[cfg(feature = "server")]
         Command::Judge(command) => judge::run(command).await,
+        #[cfg(feature = "server")]
+        Command::RecordKey(command) => record_key::run(command).await,
         Command::Pull(arguments) => pull::pull(arguments).await,
         Command::Evaluate(arguments) => evaluate::evaluate(arguments).await,
         Command::Submit(arguments) => submit::submit(arguments).await,
@@ -138,6 +150,7 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         Command::Publish(arguments) => status::publish(arguments).await,
         Command::Withdraw(arguments) => status::withdraw(arguments).await,
         Command::Grade(arguments) => grade::grade(arguments).await,
+        Command::Verify(arguments) => verify::verify(arguments).await,
         Command::Export(arguments) => export::export(arguments).await,
         #[cfg(feature = "server")]
         Command::Openapi => {

@@ -27,6 +27,7 @@ pub mod deciding;
 mod ending;
 #[cfg(feature = "server")]
 pub mod entries;
+pub mod entry_record;
 #[cfg(feature = "server")]
 pub mod estimate;
 #[cfg(feature = "server")]
@@ -51,6 +52,7 @@ pub mod offline;
 pub mod quota;
 #[cfg(feature = "server")]
 pub mod ranging;
+pub mod record_keys;
 #[cfg(feature = "server")]
 mod rejudging;
 #[cfg(feature = "server")]

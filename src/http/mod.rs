@@ -12,12 +12,14 @@ mod answers;
 mod auth;
 mod badge;
 mod benchmark;
+mod citation;
 mod compare;
 mod configurations;
 mod door;
 mod entries;
 mod error;
 mod events;
+mod feed;
 mod formats;
 mod frames;
 mod health;
@@ -29,6 +31,7 @@ mod prepared;
 mod questions;
 mod quota;
 mod range;
+mod record;
 mod report;
 mod review;
 mod signup;
@@ -109,6 +112,11 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(entries::find_entry)
         .service(compare::find_comparison)
         .service(badge::find_badge)
+        .service(record::find_record)
+        .service(record::find_record_keys)
+        .service(citation::find_citation)
+        .service(citation::find_board_citation)
+        .service(feed::find_feed)
         .service(auth::create_token)
         .service(auth::find_me)
         .service(keys::list_keys)

@@ -16,6 +16,7 @@ pub mod leases;
 pub mod publication;
 pub mod quota;
 pub mod ranges;
+pub mod record_keys;
 pub mod rejudgings;
 pub mod releases;
 pub mod repeats;

@@ -35,3 +35,8 @@ pub fn find_repeated(
     }
     Ok(None)
 }
+
+/// The hash of a submission's answers, in hex.
+pub fn load_content_sha256(connection: &mut DbConnection, submission_id: &str) -> Result<String> {
+    Ok(submissions::table.find(submission_id).select(submissions::content_sha256).first(connection)?)
+}

@@ -26,6 +26,8 @@ const WITH_EXAMPLE: &[&str] = &[
     "evaluate",
     "submit",
     "grade",
+    "verify",
+    "record-key rotate",
     "export",
 ];
 
@@ -68,6 +70,7 @@ fn every_command_explains_itself() {
         "dataset",
         "team",
         "judge",
+        "record-key",
         "pull",
         "evaluate",
         "submit",
@@ -75,6 +78,7 @@ fn every_command_explains_itself() {
         "publish",
         "withdraw",
         "grade",
+        "verify",
         "export",
         "openapi",
         "dataset import",
@@ -95,6 +99,8 @@ fn every_command_explains_itself() {
         "judge stage",
         "judge activate",
         "judge list",
+        "record-key list",
+        "record-key rotate",
         "team key list",
         "team key create",
         "team key revoke",

@@ -100,6 +100,7 @@ async fn from_the_fourth_near_duplicate_on_scores_are_told_only_where_they_are_m
     assert!(page.contains("Scores withheld.") && page.contains(&said.replace('"', "&quot;")), "{page}");
     assert!(!page.contains("It is on the leaderboard"), "{page}");
     assert!(!board(&secchi).await.contains(&id));
+    problem(secchi.get(&format!("/api/v1/entries/{id}/record"), None).await, 404).await;
     let seen = flagged(&secchi, &maintainer).await;
     let expected = json!({
         "submission": id, "team": "ocean-lab", "model_name": "Reef-9B", "series": first, "place": 4,

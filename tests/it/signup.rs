@@ -230,7 +230,7 @@ fn a_mail_server_is_refused_where_the_program_sends_no_mail() {
 }
 
 /// What the audit log holds, oldest first: who did what to which subject.
-fn audited(secchi: &Secchi) -> Vec<(String, String, String)> {
+pub fn audited(secchi: &Secchi) -> Vec<(String, String, String)> {
     #[derive(diesel::QueryableByName)]
     struct Line {
         #[diesel(sql_type = diesel::sql_types::Text)]

@@ -5,7 +5,7 @@ use super::table::{CAPTIONS, Cell, Line, Mark, are_compared, lines, question_col
 use super::{day, permanent_address};
 use crate::domain::column::Column;
 use crate::domain::question::Split;
-use crate::evaluation::board_query::View;
+use crate::evaluation::board_query::{Sort, View};
 use crate::evaluation::board_rows::Row;
 use crate::evaluation::standing::Leaderboard;
 
@@ -19,7 +19,7 @@ const PREAMBLE: &str = r"% The preamble needs \usepackage{booktabs,graphicx,url}
 const LINES_A_PAGE: usize = 40;
 
 /// Characters of a name that stand beside the other columns.
-const NAME_CHARS: usize = 36;
+const NAME_CHARS: usize = 28;
 
 /// The board as two tables that `public_url` gives the address of.
 pub fn leaderboard(board: &Leaderboard, public_url: &str) -> Vec<u8> {
@@ -60,7 +60,7 @@ impl Table {
             };
             let number = if place > 0 { format!("-{}", place + 1) } else { String::new() };
             format!(
-                "\\begin{{table*}}[t]\n\\centering\n\\caption{{{}{part}}}\n\\label{{tab:marinelife-{}-{}{number}}}\n\
+                "\\begin{{table*}}[t]\n\\centering\n\\caption{{{}{part}}}\n\\smallskip\n\\label{{tab:marinelife-{}-{}{number}}}\n\
                  \\footnotesize\n\\setlength{{\\tabcolsep}}{{4pt}}\n\
                  \\resizebox{{\\ifdim\\width>\\textwidth\\textwidth\\else\\width\\fi}}{{!}}{{%\n{}}}\n\
                  \\par\\smallskip\n{{\\scriptsize {}\\url{{{address}}}\\par}}\n\\end{{table*}}\n",
@@ -91,6 +91,10 @@ impl Table {
         if let Some(day) = day(board) {
             caption.push_str(&format!(" As of {day}."));
         }
+        let Sort { column, descending } = board.query.sort;
+        let mean = if column == Column::Mcq { " (the mean of the seven percent columns)" } else { "" };
+        let first = if descending { "highest" } else { "lowest" };
+        caption.push_str(&format!(" Rows in the order of {column}{mean}, {first} first."));
         caption
     }
 

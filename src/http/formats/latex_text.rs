@@ -8,6 +8,9 @@ use super::on_one_line;
 /// defines it beforehand to print the second argument, the character itself.
 pub const FALLBACK: &str = r"\providecommand{\unicodechar}[2]{[U+#1]}";
 
+/// Characters of what stands for a character that is named by its number, `[U+1F41F]`.
+const FALLBACK_WIDTH: usize = 9;
+
 /// The text as LaTeX, on one line.
 pub fn escaped(text: &str) -> String {
     let mut latex = String::with_capacity(text.len());
@@ -18,50 +21,54 @@ pub fn escaped(text: &str) -> String {
             latex.push_str("{}");
         }
         before = Some(c);
-        match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' => latex.push(c),
-            _ => match sign(c) {
-                Some(sign) => latex.push_str(sign),
-                None if c.is_ascii() => latex.push(c),
-                None => match accented(c) {
-                    Some(letter) => latex.push_str(&letter),
-                    None => latex.push_str(&format!("\\unicodechar{{{:04X}}}{{{c}}}", u32::from(c))),
-                },
-            },
+        match printed(c) {
+            Some(command) => latex.push_str(&command),
+            None => latex.push_str(&format!("\\unicodechar{{{:04X}}}{{{c}}}", u32::from(c))),
         }
     }
     latex
 }
 
-/// The text as LaTeX in lines of at most so many characters, broken between words where there are any.
+/// The text as LaTeX in lines of at most so many printed characters, broken between words where there are any.
 pub fn escaped_lines(text: &str, width: usize) -> Vec<String> {
+    let text: String = on_one_line(text).nfc().collect();
+    let widths =
+        |text: &str| text.chars().map(|c| if printed(c).is_some() { 1 } else { FALLBACK_WIDTH }).sum();
     let mut lines = vec![String::new()];
-    for word in on_one_line(text).split(' ') {
-        let letters: Vec<char> = word.chars().collect();
-        for (place, part) in letters.chunks(width).enumerate() {
-            let part: String = part.iter().collect();
-            let line = lines.last().map_or(0, |line: &String| line.chars().count());
-            match lines.last_mut().filter(|_| line + 1 + part.chars().count() <= width) {
-                Some(last) => {
-                    if line > 0 && place == 0 {
-                        last.push(' ');
-                    }
-                    last.push_str(&part);
-                }
-                None => lines.push(part),
+    for word in text.split_inclusive(' ') {
+        let used: usize = lines.last().map_or(0, |line| widths(line));
+        if used + widths(word.trim_end()) > width && used > 0 {
+            lines.push(String::new());
+        }
+        for c in word.chars() {
+            let used: usize = lines.last().map_or(0, |line| widths(line));
+            if used >= width && c != ' ' {
+                lines.push(String::new());
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push(c);
             }
         }
     }
-    lines.retain(|line| !line.is_empty());
-    lines.iter().map(|line| escaped(line)).collect()
+    lines.iter().map(|line| escaped(line)).filter(|line| !line.is_empty()).collect()
+}
+
+/// How a character is written; none if its number must stand for it.
+fn printed(c: char) -> Option<String> {
+    match sign(c) {
+        Some(sign) => Some(sign.to_owned()),
+        None if c.is_ascii() => Some(c.to_string()),
+        None => accented(c),
+    }
 }
 
 /// The command that prints a sign, if it needs one.
 fn sign(c: char) -> Option<&'static str> {
     Some(match c {
         '\\' => r"\textbackslash{}",
-        '{' => r"\{",
-        '}' => r"\}",
+        // Not `\{`: BibTeX counts that brace too.
+        '{' => r"\textbraceleft{}",
+        '}' => r"\textbraceright{}",
         '$' => r"\$",
         '&' => r"\&",
         '#' => r"\#",
@@ -192,9 +199,12 @@ mod tests {
     fn every_sign_of_latex_prints_itself() {
         assert_eq!(
             escaped(r"a & b % c $ d # e _ f { g } h ~ i ^ j \ k"),
-            r"a \& b \% c \$ d \# e \_ f \{ g \} h \textasciitilde{} i \textasciicircum{} j \textbackslash{} k"
+            r"a \& b \% c \$ d \# e \_ f \textbraceleft{} g \textbraceright{} h \textasciitilde{} i \textasciicircum{} j \textbackslash{} k"
         );
-        assert_eq!(escaped("\\input{/etc/passwd}"), r"\textbackslash{}input\{/etc/passwd\}");
+        assert_eq!(
+            escaped("\\input{/etc/passwd}"),
+            r"\textbackslash{}input\textbraceleft{}/etc/passwd\textbraceright{}"
+        );
         assert_eq!(escaped("[2pt] *"), "{[}2pt] {*}");
         assert_eq!(escaped("a--b ``c''"), r"a-{}-b \textasciigrave{}\textasciigrave{}c'{}'");
     }
@@ -211,6 +221,7 @@ mod tests {
     fn a_long_name_is_broken_between_words() {
         assert_eq!(escaped_lines("a long name of a model", 8), ["a long", "name of", "a model"]);
         assert_eq!(escaped_lines("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(escaped_lines("海海 ab", 18).len(), 2);
         assert_eq!(escaped_lines("  ", 3), Vec::<String>::new());
     }
 

@@ -2,7 +2,7 @@
 
 pub mod csv;
 pub mod latex;
-mod latex_text;
+pub mod latex_text;
 pub mod markdown;
 mod table;
 #[cfg(test)]
@@ -44,7 +44,7 @@ fn day(board: &Leaderboard) -> Option<String> {
 }
 
 /// A text on one line, without characters that print nothing or turn the direction of what follows.
-fn on_one_line(text: &str) -> String {
+pub fn on_one_line(text: &str) -> String {
     let invisible = |c: &char| matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let printed: String =
         text.chars().filter(|c| !invisible(c)).map(|c| if c.is_control() { ' ' } else { c }).collect();
