@@ -36,6 +36,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("resvg", &["web"]),
     ("dejavu", &["web"]),
     ("form_urlencoded", &["web"]),
+    ("form_urlencoded", &["web", "http"]),
     ("diesel", &["store"]),
     ("diesel_migrations", &["store"]),
     ("libsqlite3_sys", &["store"]),

@@ -16,7 +16,7 @@ use crate::store::{DbConnection, StoreError};
 #[derive(Debug)]
 pub enum Published {
     /// It is.
-    Entry(Submission),
+    Entry(Box<Submission>),
     /// It was withdrawn, for this reason.
     Withdrawn(String),
 }
@@ -31,7 +31,7 @@ pub fn find_published(connection: &mut DbConnection, id: &str) -> Result<Option<
     });
     Ok(published.map(|mut submission| match submission.withdrawn_reason.take() {
         Some(reason) => Published::Withdrawn(reason),
-        None => Published::Entry(submission),
+        None => Published::Entry(Box::new(submission)),
     }))
 }
 

@@ -120,7 +120,7 @@ pub(super) fn standing(found: Found) -> Answer<Entry> {
 /// A published entry, or why it was withdrawn.
 fn load_entry(connection: &mut DbConnection, id: &str) -> Result<Option<Result<Entry, String>>, StoreError> {
     let submission = match find_published(connection, id)? {
-        Some(Published::Entry(submission)) => submission,
+        Some(Published::Entry(submission)) => *submission,
         Some(Published::Withdrawn(reason)) => return Ok(Some(Err(reason))),
         None => return Ok(None),
     };

@@ -33,7 +33,7 @@ pub async fn find_record(request: HttpRequest, state: Shared, id: web::Path<Uuid
     let (store, issuer) = (&state.evaluation.store, state.link(""));
     let found: Result<_, StoreError> = store
         .snapshot(move |connection| match find_published(connection, &id)? {
-            Some(Published::Entry(submission)) => Ok(entry_record(connection, submission, issuer)?.map(Ok)),
+            Some(Published::Entry(submission)) => Ok(entry_record(connection, *submission, issuer)?.map(Ok)),
             Some(Published::Withdrawn(reason)) => Ok(Some(Err(reason))),
             None => Ok(None),
         })

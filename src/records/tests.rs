@@ -112,10 +112,9 @@ fn every_change_of_what_is_shown_is_found_and_named() {
             Some(list) => list[name.parse::<usize>().unwrap()] = value,
             None => parent[name] = value,
         }
-        match check(&text(&signed), None) {
-            Err(RecordFault::Differs { pointer: found, .. }) => assert_eq!(found, pointer),
-            other => panic!("{pointer}: {other:?}"),
-        }
+        let fault = check(&text(&signed), None).unwrap_err();
+        let is_named = matches!(&fault, RecordFault::Differs { pointer: found, .. } if found == pointer);
+        assert!(is_named, "{pointer}: {fault:?}");
     }
     let mut signed = signed();
     signed["record"]["scores"].as_object_mut().unwrap().clear();

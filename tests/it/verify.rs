@@ -26,7 +26,8 @@ async fn a_record_of_another_server_is_accepted_and_told_in_words() {
     std::fs::write(folder.path().join("there.json"), bytes(&there, KEYS).await).unwrap();
     let key_id = here.get_json(KEYS, None).await["keys"][0]["kid"].as_str().unwrap().to_owned();
     // From here on there is no server.
-    (here.stop().await, there.stop().await);
+    here.stop().await;
+    there.stop().await;
     let text = verify(folder.path(), &record, &[]).stdout();
     for words in
         ["The signature holds", "Reef-8B", "ocean-lab", "MBC-so", &key_id, "Not checked: whose key", KEYS]

@@ -151,7 +151,7 @@ impl Marks {
                 None => false,
             });
         let is_below = |(value, ties_best): &&(f64, Option<bool>)| {
-            !is_best(*value) && !(compared && *ties_best == Some(true))
+            !is_best(*value) && (!compared || *ties_best == Some(false))
         };
         let second = highest(&mut entries.iter().filter(is_below).map(|(value, _)| *value));
         Marks { best, second, compared }

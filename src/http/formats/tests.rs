@@ -170,7 +170,8 @@ fn a_long_board_goes_on_in_further_tables() {
 
 /// Names that a row can be told by, with everything in them that has a meaning somewhere.
 fn name(place: usize, text: &str) -> String {
-    format!("{text}q{place}q")
+    // A word of its own, so that a long name is not broken there.
+    format!("{text} q{place}q")
 }
 
 /// The places in the order in which their names stand in a text.
