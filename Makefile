@@ -39,7 +39,7 @@ check-statistics: ## Hold the intervals and tests against scipy, statsmodels and
 
 bench: ## Measure: costs as ratios within one run
 	@.ci/setup
-	cargo bench --locked
+	.ci/with-services cargo bench --locked
 
 soak: ## The whole test split against the simulated judge of the shared material: limits, faults, kills (long)
 	@.ci/setup

@@ -42,54 +42,73 @@ pub async fn ledger_of(entries: usize, scaled: &Scaled, folder: &std::path::Path
                 retired_at_ms: None,
             };
             insert_configuration(connection, &configuration)?;
-            (0..entries)
-                .try_for_each(|number| insert_entry(connection, number, &team.id, &imported.release.id))
+            let by = |number| Entry {
+                number,
+                team_id: &team.id,
+                release_id: &imported.release.id,
+                configuration_id: CONFIGURATION,
+                visibility: Visibility::Public,
+            };
+            (0..entries).try_for_each(|number| insert_entry(connection, &by(number), &made_up(number)))
         })
         .await;
     seeded.unwrap();
     store
 }
 
-fn insert_entry(
+/// A scored submission, and whose it is.
+pub struct Entry<'a> {
+    pub number: usize,
+    pub team_id: &'a str,
+    pub release_id: &'a str,
+    pub configuration_id: &'a str,
+    pub visibility: Visibility,
+}
+
+/// The id of a scored submission.
+pub fn entry_id(number: usize) -> String {
+    format!("00000000-0000-7000-8000-{number:012}")
+}
+
+fn made_up(number: usize) -> Vec<Score> {
+    let score = |(place, column): (usize, &Column)| {
+        let value = ((number * 7919 + place * 104_729) % 1000) as f64 / 10.0;
+        Score { column: *column, value, ci95: [value, value], n: 500 }
+    };
+    Column::ALL.iter().enumerate().map(score).collect()
+}
+
+pub fn insert_entry(
     connection: &mut DbConnection,
-    number: usize,
-    team_id: &str,
-    release_id: &str,
+    entry: &Entry<'_>,
+    scores: &[Score],
 ) -> Result<(), StoreError> {
     let metadata = Metadata {
         split: Split::Test,
-        model_name: format!("Model {number}"),
+        model_name: format!("Model {}", entry.number),
         access: Access::Open,
         parameters_b: Some(8.0),
         backbone: Some("ViT".into()),
         description: None,
         paper_url: None,
         code_url: None,
-        visibility: Visibility::Public,
+        visibility: entry.visibility,
         anonymous_until: None,
     };
     let new = NewSubmission {
-        id: format!("{number:036}"),
-        team_id: team_id.into(),
-        release_id: release_id.into(),
+        id: entry_id(entry.number),
+        team_id: entry.team_id.into(),
+        release_id: entry.release_id.into(),
         content_sha256: String::new(),
         questions: 4020,
         answered: 4020,
         warnings: Vec::new(),
-        created_at_ms: number as i64,
+        created_at_ms: entry.number as i64,
     };
     insert_submission(connection, &new, &metadata, &[])?;
-    update_graded(connection, &new.id, CONFIGURATION, 0, &[])?;
+    update_graded(connection, &new.id, entry.configuration_id, 0, &[])?;
     update_state(connection, &new.id, &[SubmissionState::Queued], SubmissionState::Scored, 0)?;
-    let columns: Vec<Score> = Column::ALL
-        .iter()
-        .enumerate()
-        .map(|(place, column)| {
-            let value = ((number * 7919 + place * 104_729) % 1000) as f64 / 10.0;
-            Score { column: *column, value, ci95: [value, value], n: 500 }
-        })
-        .collect();
-    save_scores(connection, &new.id, CONFIGURATION, &columns, true)
+    save_scores(connection, &new.id, entry.configuration_id, scores, true)
 }
 
 /// Builds the board from the ledger and writes it as JSON; gives its size.

@@ -23,6 +23,15 @@ pub struct Process {
     pub address: String,
 }
 
+impl Process {
+    /// A figure of /proc/PID/status, in bytes.
+    pub fn resident(&self, name: &str) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() * 1024.0
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         let _ended_already = self.child.kill();
@@ -112,11 +121,9 @@ impl Server {
         Server { process, _data: data, key, http: reqwest::Client::new(), address }
     }
 
-    /// A figure of /proc/PID/status, in bytes.
+    /// As of its process.
     pub fn resident(&self, name: &str) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.child.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() * 1024.0
+        self.process.resident(name)
     }
 
     pub async fn submit(&self, file: Vec<u8>) {
