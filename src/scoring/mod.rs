@@ -7,6 +7,8 @@ pub mod captions;
 pub mod changes;
 pub mod choice;
 pub mod columns;
+#[cfg(test)]
+mod coverage;
 pub mod decimals;
 pub mod independent;
 pub mod intervals;

@@ -86,15 +86,16 @@ impl Contest {
 
     /// What the comparisons of the entry at a place of the order come to.
     fn read(&self, field: &Field, place: usize, compared: &Compared, tier: u32) -> Standing {
-        let value = |place: usize| field.value(self.column, self.order[place]);
-        let own = value(place);
-        let count = |is_side: &dyn Fn(usize) -> bool| {
-            (0..self.order.len()).filter(|other| compared.is_clear(*other) && is_side(*other)).count() as u32
-        };
-        let better = count(&|other| value(other) > own);
-        let worse = count(&|other| value(other) < own);
+        let value = |entry: usize| field.value(self.column, entry);
+        let own = value(self.order[place]);
+        let higher = self.order.partition_point(|other| value(*other) > own);
+        let lower = self.order.partition_point(|other| value(*other) >= own);
+        let clear = |levels: &[u32]| levels.iter().filter(|level| **level >= compared.cut).count() as u32;
         Standing {
-            range: [1 + better, self.order.len() as u32 - worse],
+            range: [
+                1 + clear(&compared.levels[..higher]),
+                self.order.len() as u32 - clear(&compared.levels[lower..]),
+            ],
             tier,
             ties_best: !compared.is_clear(0),
         }

@@ -1,0 +1,139 @@
+//! How often the 95 % intervals hold the truth, at sizes of a val split, of one camera's captions and of the test split,
+//! from models that are as good as a coin to those that are nearly always right.
+
+use std::collections::HashMap;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use statrs::distribution::{Binomial, Discrete as _};
+
+use super::intervals::{Tally, bootstrap, seed, wilson};
+
+const SIZES: [u64; 3] = [30, 245, 500];
+const SHARES: [f64; 4] = [0.5, 0.9, 0.967, 0.998];
+
+/// The chance that so many of `n` questions are right for which the interval holds the true share.
+fn exactly(n: u64, share: f64, mut holds: impl FnMut(u64) -> bool) -> f64 {
+    let binomial = Binomial::new(share, n).unwrap();
+    (0..=n)
+        .map(|hits| (binomial.pmf(hits), hits))
+        .filter(|(_, hits)| holds(*hits))
+        .map(|(chance, _)| chance)
+        .sum()
+}
+
+#[test]
+fn wilsons_interval_holds_the_truth_as_often_as_it_says() {
+    for n in SIZES {
+        for share in SHARES {
+            let covered = exactly(n, share, |hits| {
+                let [low, high] = wilson(hits, n);
+                low <= 100.0 * share && 100.0 * share <= high
+            });
+            println!("wilson {n} {share}: {covered:.4}");
+            // Near the end of the scale few counts are likely, and one of them decides: 0.913 at 245 and 0.920 at 500.
+            let least = if share > 0.99 { 0.91 } else { 0.92 };
+            assert!((least..=0.98).contains(&covered), "{n} questions at {share}: {covered}");
+        }
+    }
+}
+
+/// A number below 1.
+fn chance(random: &mut ChaCha8Rng) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Whether the bootstrap over these videos, which knows nothing else, holds a value.
+fn holds<const C: usize>(videos: &[Tally<C>], value: f64) -> bool {
+    // Where every mean has its share of the videos alone, a sum of hundredths can be off by its last digit.
+    bootstrap(seed("coverage", "c"), videos)
+        .is_some_and(|[low, high]| low <= value + 1e-9 && value - 1e-9 <= high)
+}
+
+/// How often the bootstrap holds the hardest mean, whose answers have all points or none. Its interval depends on how many
+/// have all, and its bounds rise with that, so that each is found by halving.
+fn of_all_or_none(n: u64, share: f64) -> f64 {
+    let mut intervals: HashMap<u64, [f64; 2]> = HashMap::new();
+    let mut interval = |hits: u64| {
+        *intervals.entry(hits).or_insert_with(|| {
+            let all = |video| Tally { sums: [if video < hits { 500 } else { 0 }], counts: [1] };
+            bootstrap(seed("coverage", "c"), &(0..n).map(all).collect::<Vec<_>>()).unwrap()
+        })
+    };
+    let mut first = |reaches: &dyn Fn([f64; 2]) -> bool| {
+        let (mut below, mut at) = (0, n + 1);
+        while below < at {
+            let middle = below.midpoint(at);
+            if reaches(interval(middle)) { at = middle } else { below = middle + 1 }
+        }
+        at
+    };
+    let truth = 5.0 * share;
+    let (lowest, beyond) = (first(&|[_, high]| high >= truth), first(&|[low, _]| low > truth));
+    exactly(n, share, |hits| lowest <= hits && hits < beyond)
+}
+
+/// In what part of `rounds` the bootstrap holds the truth over videos that `draw` makes.
+fn simulated<const C: usize>(
+    rounds: u64,
+    n: u64,
+    truth: f64,
+    draw: impl Fn(&mut ChaCha8Rng) -> Tally<C>,
+) -> f64 {
+    let round = |round: &u64| {
+        let mut random = ChaCha8Rng::seed_from_u64(*round);
+        holds(&(0..n).map(|_| draw(&mut random)).collect::<Vec<_>>(), truth)
+    };
+    (0..rounds).filter(round).count() as f64 / rounds as f64
+}
+
+/// A criterion whose five points are won one by one.
+fn points(random: &mut ChaCha8Rng, share: f64) -> Tally<1> {
+    let points = (0..5).filter(|_| chance(random) < share).count() as u64;
+    Tally { sums: [100 * points], counts: [1] }
+}
+
+/// A letter of each of the seven types.
+fn letters(random: &mut ChaCha8Rng, share: f64) -> Tally<7> {
+    Tally { sums: std::array::from_fn(|_| if chance(random) < share { 10_000 } else { 0 }), counts: [1; 7] }
+}
+
+/// The parts of simulations in which the truth is held: of a mean whose answers have all points or none, of one whose points
+/// are won one by one, and of `MCQ`.
+fn covered(n: u64, share: f64, rounds: u64) -> [f64; 3] {
+    let of_points = simulated(rounds, n, 5.0 * share, |random| points(random, share));
+    let of_letters = simulated(rounds, n, 100.0 * share, |random| letters(random, share));
+    let covered = [of_all_or_none(n, share), of_points, of_letters];
+    println!(
+        "{n} at {share}: all or none {:.3}, points {:.3}, MCQ {:.3}",
+        covered[0], covered[1], covered[2]
+    );
+    covered
+}
+
+#[test]
+fn the_bootstrap_holds_the_truth_of_a_small_split() {
+    for share in [0.5, 0.9] {
+        for covered in covered(30, share, 100) {
+            assert!((0.92..=0.98).contains(&covered), "30 videos at {share}: {covered}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "minutes in a debug build"]
+fn the_bootstrap_holds_the_truth_where_answers_differ() {
+    for n in SIZES {
+        for share in SHARES {
+            let covered = covered(n, share, 600);
+            // Where nearly all answers have all points, few samples show that they differ: it holds the truth too seldom.
+            let losses = n as f64 * (1.0 - share);
+            for (covered, losses) in covered.into_iter().zip([losses, 5.0 * losses, 7.0 * losses]) {
+                assert!(
+                    losses < 15.0 || (0.92..=0.98).contains(&covered),
+                    "{n} videos at {share}: {covered}"
+                );
+            }
+        }
+    }
+}
