@@ -207,21 +207,33 @@ fn held(skills: &[f64], videos: usize, column: Column, rounds: u64) -> f64 {
     f64::from(held) / (rounds as f64 * skills.len() as f64)
 }
 
-#[test]
-fn a_rank_range_holds_the_true_rank_at_least_95_times_of_100() {
+/// Asserts that rank ranges hold the true ranks, give or take so much for chance in the simulation.
+fn assert_held(columns: &[Column], rounds: u64, give: f64) {
     let apart = [0.95, 0.8, 0.65, 0.5, 0.35];
     let close = [0.52, 0.5, 0.49];
     let tied = [0.9, 0.9, 0.9, 0.7, 0.7];
     let equal = [0.967; 4];
-    for column in [Column::Pmt, Column::StaticAh, Column::Mcq] {
+    for &column in columns {
         for (name, skills) in
             [("apart", &apart[..]), ("close", &close[..]), ("tied", &tied[..]), ("equal", &equal[..])]
         {
-            for (videos, rounds) in [(8, 600), (30, 600), (60, 400)] {
-                let rounds = if column == Column::Mcq { rounds / 2 } else { rounds };
+            for videos in [8, 30, 60] {
                 let share = held(skills, videos, column, rounds);
-                assert!(share >= 0.95, "{column}, {name}, {videos} videos: {share}");
+                println!("{column}, {name}, {videos} videos: {share:.4}");
+                assert!(share >= 0.95 - give, "{column}, {name}, {videos} videos: {share}");
             }
         }
     }
+}
+
+#[test]
+fn a_rank_range_holds_the_true_rank_95_times_of_100() {
+    // Two standard errors of 300 rounds; the entries of one board are not independent.
+    assert_held(&[Column::Pmt, Column::StaticAh], 300, 0.025);
+}
+
+#[test]
+#[ignore = "minutes in a debug build"]
+fn a_rank_range_holds_the_true_rank_at_least_95_times_of_100() {
+    assert_held(&[Column::Pmt, Column::StaticAh, Column::Mcq], 2000, 0.005);
 }
