@@ -1,7 +1,7 @@
 //! Servers in processes of their own: Secchi, and a bare handler that sends fixed bytes.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use actix_web::{App, HttpResponse, HttpServer, web};
@@ -19,6 +19,8 @@ use crate::scaled::Scaled;
 /// A child process that ends with its owner.
 pub struct Process {
     child: Child,
+    /// A program whose output nobody could read any more would end at its next line.
+    _output: BufReader<ChildStdout>,
     /// Host and port.
     pub address: String,
 }
@@ -43,9 +45,10 @@ impl Drop for Process {
 pub fn start(command: &mut Command) -> Process {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
     let address = line.trim().rsplit("http://").next().unwrap().to_owned();
-    Process { child, address }
+    Process { child, _output: output, address }
 }
 
 /// Starts this program again as a server that sends `body` to everyone.
