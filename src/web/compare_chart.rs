@@ -3,7 +3,8 @@
 
 use maud::{Markup, html};
 
-use super::compare_words::{in_words, signed};
+use super::charts::signed;
+use super::compare_words::in_words;
 use crate::evaluation::comparing::ComparedColumn;
 
 /// Pixels from one row to the next: its words above, its bar below.

@@ -2,12 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::board::places;
+use super::board::{grouped, places};
+use super::charts::signed;
 use super::compare::MOST_CHOICES;
 use super::compare_chart::Panel;
-use super::compare_words::{
-    LETTERS, grouped, interval, name, p_in_words, shown_places, signed, tally, verdict,
-};
+use super::compare_words::{LETTERS, interval, name, p_in_words, shown_places, tally, verdict};
 use super::frame::{self, Page, Viewer};
 use crate::domain::column::Unit;
 use crate::domain::question::Split;
@@ -68,7 +67,7 @@ fn compared_entries(comparison: &Comparison) -> Markup {
         p.hint { "Who is ahead is said by MCQ, the mean of the seven multiple-choice columns, in percentage points." }
         p.facts {
             "Split " strong { (comparison.split) } " · release " strong { (comparison.release) } " · "
-            (grouped(comparison.questions)) " questions, " (grouped(comparison.videos)) " videos · judge "
+            (grouped(comparison.questions as i64)) " questions, " (grouped(comparison.videos as i64)) " videos · judge "
             strong { (judge.model) } " " code { (judge.configuration) }
             @if let Some(retired_at) = &judge.retired_at { ", retired " time datetime=(retired_at) { (retired_at) } }
         }
@@ -160,7 +159,7 @@ fn beside(comparison: &Comparison, place: usize, pair: &Pair) -> Markup {
                 }
             }
             p.hint {
-                "The dot is the difference " (a) " minus " (b) ", the bar its 95 % interval; filled: clear, hollow: not clear."
+                "The dot is the difference " (a) " minus " (b) ", the bar its 95 % interval; filled: clear, hollow: not clear. Higher is better in every column."
             }
             (table(comparison, pair, [a, b]))
         }
@@ -175,13 +174,13 @@ fn table(comparison: &Comparison, pair: &Pair, [a, b]: [char; 2]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby=(id) {
             table.compared {
-                caption id=(id) { (a) " and " (b) " by column. Higher is better in all of them." }
+                caption id=(id) { (a) " and " (b) " by column" }
                 thead { tr {
                     th.model scope="col" { "Column" }
-                    th.number scope="col" { (a) }
-                    th.number scope="col" { (b) }
                     th.number scope="col" { (a) " − " (b) br; small { "95 % interval" } }
                     th scope="col" { "Verdict" }
+                    th.number scope="col" { (a) }
+                    th.number scope="col" { (b) }
                     th.number scope="col" { "p" }
                     th.number scope="col" { "Questions" }
                 } }
@@ -203,8 +202,6 @@ fn row(comparison: &Comparison, column: &ComparedColumn, [a, b]: [char; 2]) -> M
     html! {
         tr {
             th.model scope="row" { (column.id) small.wrap.full { (column.id.label()) } }
-            td.number { (to_decimals(column.a, value)) }
-            td.number { (to_decimals(column.b, value)) }
             td.number {
                 (signed(column.difference, places)) br;
                 small { @match column.ci95 { Some(bounds) => (interval(bounds, places)), None => "not told" } }
@@ -216,8 +213,10 @@ fn row(comparison: &Comparison, column: &ComparedColumn, [a, b]: [char; 2]) -> M
                     (false, _) => { span aria-hidden="true" { "○ " } "not clear" }
                 }
             }
+            td.number { (to_decimals(column.a, value)) }
+            td.number { (to_decimals(column.b, value)) }
             td.number { (p_in_words(column.p, comparison.is_rounded)) }
-            td.number { (grouped(column.n.unsigned_abs() as usize)) }
+            td.number { (grouped(column.n.into())) }
         }
     }
 }
@@ -255,7 +254,7 @@ fn form(chosen: &Chosen, is_again: bool) -> Markup {
                 }
                 @if chosen.left_out > 0 {
                     p.hint {
-                        "The lists hold the first " (MOST_CHOICES) " entries of the board; " (grouped(chosen.left_out))
+                        "The lists hold the first " (MOST_CHOICES) " entries of the board; " (grouped(chosen.left_out as i64))
                         " more can be compared by their ids in the address: " code { "/compare?entry=ID&entry=ID" } "."
                     }
                 }

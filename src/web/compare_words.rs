@@ -1,6 +1,7 @@
 //! What a comparison comes to in words and digits. Knows nothing of how the page is laid out.
 
-use super::board::places;
+use super::board::{grouped, places};
+use super::charts::signed;
 use super::compare::MOST;
 use crate::domain::column::{Column, Unit};
 use crate::evaluation::comparing::{ComparedColumn, ComparedEntry, Comparison};
@@ -47,10 +48,7 @@ pub(super) fn verdict(comparison: &Comparison, place: usize) -> String {
         );
     };
     if !mcq.is_clear {
-        return format!(
-            "{a} and {b} cannot be told apart on these {} questions.",
-            grouped(mcq.n.unsigned_abs() as usize)
-        );
+        return format!("{a} and {b} cannot be told apart on these {} questions.", grouped(mcq.n.into()));
     }
     let (ahead, behind) = if mcq.difference > 0.0 { (a, b) } else { (b, a) };
     let points = |value: f64| to_decimals(value.abs(), 1);
@@ -90,23 +88,4 @@ pub(super) fn in_words(column: &ComparedColumn, places: usize) -> String {
 
 pub(super) fn interval([low, high]: [f64; 2], places: usize) -> String {
     format!("{} to {}", signed(low, places), signed(high, places))
-}
-
-/// A number with its sign; zero has none.
-pub(super) fn signed(value: f64, places: usize) -> String {
-    let digits = to_decimals(value.abs(), places);
-    match digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
-        true => digits,
-        false => format!("{}{digits}", if value < 0.0 { '−' } else { '+' }),
-    }
-}
-
-/// A count with commas at its thousands.
-pub(super) fn grouped(count: usize) -> String {
-    let digits = count.to_string();
-    let comma = |(place, digit): (usize, char)| {
-        let is_due = place > 0 && (digits.len() - place).is_multiple_of(3);
-        is_due.then_some(',').into_iter().chain([digit])
-    };
-    digits.chars().enumerate().flat_map(comma).collect()
 }

@@ -93,7 +93,7 @@ fn listed<'a>(rows: impl ExactSizeIterator<Item = &'a Row>) -> String {
 }
 
 /// A count with commas, `4,020`.
-pub(super) fn grouped(count: i64) -> String {
+pub(in crate::web) fn grouped(count: i64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
