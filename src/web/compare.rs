@@ -71,12 +71,12 @@ fn read(query: &[(String, String)]) -> Result<Asked, Refusal> {
             entries.len()
         )));
     }
-    let split = match all("split").last().map(|(_, split)| split.as_str()) {
+    let split = match all("split").next_back().map(|(_, split)| split.as_str()) {
         None | Some("test") => Split::Test,
         Some("val") => Split::Val,
         Some(other) => return Err(wrong(format!("`split` is `{other}`; give `test` or `val`."))),
     };
-    let judge = all("judge").last().map(|(_, judge)| judge.clone()).filter(|judge| !judge.is_empty());
+    let judge = all("judge").next_back().map(|(_, judge)| judge.clone()).filter(|judge| !judge.is_empty());
     Ok(Asked { entries, split, judge })
 }
 

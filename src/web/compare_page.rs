@@ -172,6 +172,7 @@ fn table(comparison: &Comparison, pair: &Pair, [a, b]: [char; 2]) -> Markup {
     let groups =
         [(Unit::Percent, "Multiple choice: percent right"), (Unit::Points, "Open-ended: points from 0 to 5")];
     html! {
+        p.sideways.narrow { "Scroll the table sideways for both values, p and the number of questions." }
         div.scroll tabindex="0" role="region" aria-labelledby=(id) {
             table.compared {
                 caption id=(id) { (a) " and " (b) " by column" }
