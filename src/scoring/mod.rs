@@ -10,7 +10,6 @@ pub mod columns;
 #[cfg(test)]
 mod coverage;
 pub mod decimals;
-pub mod independent;
 pub mod intervals;
 pub mod likeness;
 pub mod pairs;

@@ -5,6 +5,8 @@ use maud::{Markup, html};
 
 use super::charts::signed;
 use super::compare_words::in_words;
+use super::compare_words::in_words;
+use super::figures::signed;
 use crate::evaluation::comparing::ComparedColumn;
 
 /// Pixels from one row to the next: its words above, its bar below.

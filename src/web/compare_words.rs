@@ -3,6 +3,7 @@
 use super::board::{grouped, places};
 use super::charts::signed;
 use super::compare::MOST;
+use super::figures::{grouped, places, signed};
 use crate::domain::column::{Column, Unit};
 use crate::evaluation::comparing::{ComparedColumn, ComparedEntry, Comparison};
 use crate::scoring::decimals::to_decimals;

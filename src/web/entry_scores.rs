@@ -3,9 +3,8 @@
 
 use maud::{Markup, html};
 
-use super::board::{interval, places};
-use super::charts::signed;
 use super::entry::Seen;
+use super::figures::{interval, places, signed};
 use crate::domain::column::{CaptionDimension, Column, Unit};
 use crate::evaluation::board_rows::ScoreCell;
 use crate::scoring::changes::Change;

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::board::places;
 use super::entry::Seen;
+use super::figures::places;
 use super::frame::when;
 use super::judge::sha256;
 use crate::domain::column::{Column, Unit};

@@ -14,6 +14,7 @@ mod entry;
 mod entry_scores;
 mod entry_source;
 mod fields;
+mod figures;
 mod frame;
 mod judge;
 mod keys;

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::board::places;
+use super::figures::places;
 use super::frame::{self, Page, Viewer, when};
 use super::session::Session;
 use super::submission_page::Seen;

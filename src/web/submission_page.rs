@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::board::{interval, places};
 use super::fields::{capital, incomplete, summary};
+use super::figures::{interval, places};
 use super::frame::{self, Page, Script, Viewer, when};
 use super::session::Session;
 use super::submission_decisions::{self, Details};

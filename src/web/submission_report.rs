@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::board::places;
+use super::figures::places;
 use super::submission_page::Seen;
 use crate::domain::choice::Reason;
 use crate::evaluation::report::{CaptionReport, NeighbourReport, Report, TypeCoverage, UnreadCount};

@@ -2,13 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::cells::{MISSING, places, printed_average, signed};
+use super::cells::{MISSING, printed_average};
 use super::header::group_label;
 use super::shown::Shown;
 use super::table::{Field, Sheet};
 use crate::domain::paper::paper_tables;
 use crate::domain::submission::Group;
 use crate::scoring::decimals::to_decimals;
+use crate::web::figures::{places, signed};
 
 /// The rows of averages that a group has.
 pub(super) fn average_rows(shown: &Shown<'_>, sheet: &Sheet, group: Group) -> Markup {
@@ -45,7 +46,7 @@ fn entries_average(shown: &Shown<'_>, sheet: &Sheet, group: Group, entries: usiz
         if entries == 1 { "Average of 1 entry".to_owned() } else { format!("Average of {entries} entries") };
     let text = |field: Field| match field {
         Field::Score(column) => Some(to_decimals(*averages?.averages.get(&column)?, places(column.unit()))),
-        Field::Change(dimension) => Some(signed(*averages?.change.get(&dimension)?)),
+        Field::Change(dimension) => Some(signed(*averages?.change.get(&dimension)?, 2)),
     };
     row(shown, sheet, (group, &title), |field| html! { (text(field).as_deref().unwrap_or(MISSING)) })
 }

@@ -3,37 +3,12 @@
 use maud::{Markup, html};
 
 use super::marks::Mark;
-use crate::domain::column::{CaptionDimension, Column, Unit};
+use crate::domain::column::{CaptionDimension, Column};
 use crate::domain::paper::printed_number;
-use crate::evaluation::board_rows::{Row, ScoreCell};
+use crate::evaluation::board_rows::Row;
+use crate::scoring::changes::Change;
 use crate::scoring::decimals::{rounded, to_decimals};
-use crate::scoring::independent::{Estimate, difference};
-
-/// Decimals of a score.
-pub(in crate::web) fn places(unit: Unit) -> usize {
-    match unit {
-        Unit::Percent => 1,
-        Unit::Points => 2,
-    }
-}
-
-/// A score's interval in its unit.
-pub(in crate::web) fn interval(cell: &ScoreCell) -> String {
-    let places = places(cell.unit);
-    let Some(bounds) = cell.ci95 else { return "–".to_owned() };
-    let [low, high] = bounds.map(|bound| to_decimals(bound, places));
-    format!("{low}–{high}")
-}
-
-/// A change with its sign; none has no sign.
-pub(super) fn signed(change: f64) -> String {
-    let sign = match rounded(change, 2) {
-        0.0 => "",
-        change if change > 0.0 => "+",
-        _ => "−",
-    };
-    format!("{sign}{}", to_decimals(change.abs(), 2))
-}
+use crate::web::figures::{interval, places, signed};
 
 /// What stands for a value that is missing.
 pub(super) const MISSING: &str = "–";
@@ -66,25 +41,25 @@ pub(super) fn score(row: &Row, column: Column, mark: Option<Mark>, hides_interva
 pub(super) fn change(row: &Row, dimension: CaptionDimension, hides_intervals: bool) -> Markup {
     let [fixed, moving] = dimension.columns().map(|column| row.scores.get(&column));
     let (Some(fixed), Some(moving)) = (fixed, moving) else { return html! { (MISSING) } };
-    let estimate = |cell: &ScoreCell| Some(Estimate { value: cell.value, ci95: cell.ci95? });
-    let (Some(before), Some(after)) = (estimate(fixed), estimate(moving)) else {
-        return html! { (signed(moving.value - fixed.value)) };
+    let change = Change::between((fixed.value, fixed.ci95), (moving.value, moving.ci95));
+    let Change { value, ci95: Some([low, high]) } = change else {
+        return html! { (signed(change.value, 2)) };
     };
-    let Estimate { value, ci95: [low, high] } = difference(after, before);
-    let (class, mark, words) = match value {
-        _ if low > 0.0 => ("better", "▲", ", a clear rise"),
-        _ if high < 0.0 => ("worse", "▼", ", a clear drop"),
-        value if value >= 0.0 => ("", "△", ", not clear"),
-        _ => ("", "▽", ", not clear"),
+    let is_clear = change.is_clear() == Some(true);
+    let (class, mark, words) = match (is_clear, value >= 0.0) {
+        (true, true) => (Some("better"), "▲", ", a clear rise"),
+        (true, false) => (Some("worse"), "▼", ", a clear drop"),
+        (false, true) => (None, "△", ", not clear"),
+        (false, false) => (None, "▽", ", not clear"),
     };
     html! {
-        span class=[Some(class).filter(|class| !class.is_empty())] {
+        span class=[class] {
             span.way aria-hidden="true" { (mark) }
-            (signed(value))
+            (signed(value, 2))
         }
         span.hidden { (words) }
         @if !hides_intervals {
-            small { span.hidden { "; interval " } (signed(low)) " to " (signed(high)) }
+            small { span.hidden { "; interval " } (signed(low, 2)) " to " (signed(high, 2)) }
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::finding::grouped;
 use super::header::group_label;
 use super::shown::Shown;
 use super::view::BoardView;
 use crate::domain::column::Column;
 use crate::domain::submission::Group;
 use crate::evaluation::board_query::View;
+use crate::web::figures::grouped;
 
 /// Groups in a few words, where there is little room.
 const SHORT_LABELS: [&str; 3] = ["Open, below 10 B", "Open, 10 B and more", "Closed"];
@@ -143,13 +143,13 @@ fn count(shown: &Shown<'_>) -> String {
     let all = shown.board.facts.entries;
     let sorted = format!("sorted by {}{within}, {order}.", sort.column);
     if shown.view.is_filtered() {
-        let [left, all] = [shown.entries, all].map(|count| grouped(count as i64));
+        let [left, all] = [shown.entries, all].map(grouped);
         return format!(
             "{left} of {all} entries shown, {sorted} Filters are on: ranks still count all {all} entries, so numbers may skip."
         );
     }
     let entries = if all == 1 { "entry" } else { "entries" };
-    format!("{} {entries}, {sorted}", grouped(all as i64))
+    format!("{} {entries}, {sorted}", grouped(all))
 }
 
 /// The way through a board of several pages.
@@ -160,7 +160,7 @@ pub(super) fn pages(shown: &Shown<'_>) -> Markup {
         @if before.is_some() || after.is_some() {
             nav.pages aria-label="Pages of the board" {
                 @if let Some(view) = before { a href=(view.address()) rel="prev" { "Previous page" } }
-                span { "Rows " (grouped(shown.first as i64 + 1)) "–" (grouped(last as i64)) " of " (grouped(shown.total as i64)) }
+                span { "Rows " (grouped(shown.first + 1)) "–" (grouped(last)) " of " (grouped(shown.total)) }
                 @if let Some(view) = after { a href=(view.address()) rel="next" { "Next page" } }
             }
         }

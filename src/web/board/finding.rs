@@ -1,10 +1,10 @@
 //! What a board comes to in one or two sentences: who leads, and who cannot be told apart from it. Knows nothing of tables.
 
-use super::cells::places;
 use crate::domain::column::{Column, Unit};
 use crate::evaluation::board_rows::{Row, ScoreCell};
 use crate::evaluation::standing::Leaderboard;
 use crate::scoring::decimals::to_decimals;
+use crate::web::figures::{grouped, places};
 
 /// Names that are told at most before the rest is counted.
 const MAX_NAMES: usize = 3;
@@ -47,7 +47,7 @@ pub(super) fn finding(board: &Leaderboard) -> Option<String> {
             if below == 1 { "the other entry is".to_owned() } else { format!("all {below} others are") };
         return Some(format!("{led}; {all} clearly below {them}."));
     }
-    let questions = cell.n.map(|n| format!(" on these {} questions", grouped(n.into())));
+    let questions = cell.n.map(|n| format!(" on these {} questions", grouped(n)));
     let below = match below {
         0 => String::new(),
         1 => "; 1 entry is clearly below".to_owned(),

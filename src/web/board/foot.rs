@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::finding::grouped;
 use super::header::{permanent, short};
 use super::shown::Shown;
 use crate::evaluation::board_rows::Row;
 use crate::scoring::baselines::Rule;
+use crate::web::figures::grouped;
 
 const FORMATS: [(&str, &str); 4] = [("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"), ("md", "Markdown")];
 
@@ -33,7 +33,7 @@ pub(super) fn downloads(shown: &Shown<'_>) -> Markup {
                         ", release " (release) " (" (short(hash)) ")"
                     }
                     @if let Some(judge) = &board.judge { ", judged by " (judge.model) " (" (short(&judge.configuration)) ")" }
-                    ", " (grouped(board.facts.entries as i64)) " entries. " (address)
+                    ", " (grouped(board.facts.entries)) " entries. " (address)
                 }
             }
             p.printed { "Printed from " (address) }

@@ -2,13 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::finding::{finding, first_two, grouped};
+use super::finding::{finding, first_two};
 use super::shown::Shown;
 use super::view::BoardView;
 use crate::domain::instant::parse_rfc3339;
 use crate::domain::question::Split;
 use crate::domain::submission::Group;
 use crate::evaluation::standing::Leaderboard;
+use crate::web::figures::grouped;
 use crate::web::frame;
 
 /// Characters of a hash that tell one from another.
@@ -72,7 +73,7 @@ fn status(shown: &Shown<'_>) -> Markup {
                 }
                 _ => "No release of this split is active"
             }
-            " · " strong { (grouped(facts.entries as i64)) } " " (entries)
+            " · " strong { (grouped(facts.entries)) } " " (entries)
             @if let Some(newest) = newest { ", newest " (frame::when(newest)) }
             @if let Some(judge) = judge {
                 " · judged by " strong { (judge.model) } " " code title=(judge.configuration) { (short(&judge.configuration)) }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::cells::places;
 use crate::domain::column::Column;
 use crate::evaluation::board_rows::Row;
 use crate::scoring::decimals::to_decimals;
+use crate::web::figures::places;
 
 /// How a score stands to the best of its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

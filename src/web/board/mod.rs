@@ -61,15 +61,9 @@ fn content(shown: &Shown<'_>) -> Markup {
             (charts::intervals(shown.board, shown.board.query.sort.column))
             (table(shown, &Sheet::captions(shown)))
             (charts::slopes(shown.board))
-            (controls::pages(shown))
             (charts::scatter(shown.board))
             (charts::best_over_time(shown.board, shown.board.query.sort.column))
-        }
-        div #charts data-part {
-            (charts::intervals(shown.board, shown.view.board.sort.column))
-            (charts::slopes(shown.board))
-            (charts::scatter(shown.board))
-            (charts::best_over_time(shown.board, shown.view.board.sort.column))
+            (controls::pages(shown))
         }
         div #foot data-part {
             (foot::downloads(shown))

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
-use super::super::board::{interval, places};
+use super::super::figures::{interval, places};
 use super::axis::Axis;
 use crate::domain::submission::Group;
 use crate::evaluation::board_rows::{Row, ScoreCell};
@@ -77,20 +77,6 @@ pub(super) fn figure(cell: &ScoreCell) -> String {
 /// A cell's value and interval.
 pub(super) fn figure_with_interval(cell: &ScoreCell) -> String {
     if cell.ci95.is_none() { figure(cell) } else { format!("{} ({})", figure(cell), interval(cell)) }
-}
-
-/// A difference with its sign, if it is one at these decimals.
-pub(in super::super) fn signed(difference: f64, places: usize) -> String {
-    let size = to_decimals(difference.abs(), places);
-    let is_zero = size.bytes().all(|byte| matches!(byte, b'0' | b'.'));
-    let sign = if is_zero {
-        ""
-    } else if difference < 0.0 {
-        "−"
-    } else {
-        "+"
-    };
-    format!("{sign}{size}")
 }
 
 /// The mark of a row at a place of a plot.

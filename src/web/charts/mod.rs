@@ -18,7 +18,7 @@ use maud::{Markup, html};
 
 pub(super) use axis::Axis;
 pub(super) use intervals::intervals;
-pub(super) use marks::{cut, signed};
+pub(super) use marks::cut;
 pub(super) use profile::profile;
 pub(super) use progress::best_over_time;
 pub(super) use scatter::scatter;

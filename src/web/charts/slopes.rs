@@ -2,8 +2,9 @@
 
 use maud::{Markup, html};
 
+use super::super::figures::signed;
 use super::axis::Axis;
-use super::marks::{MISSING, Origin, figure_with_interval, full_name, key, shape, short_name, signed};
+use super::marks::{MISSING, Origin, figure_with_interval, full_name, key, shape, short_name};
 use super::{Drawing, MAX_ROWS, Numbers};
 use crate::domain::column::{CaptionDimension, Unit};
 use crate::domain::submission::Group;

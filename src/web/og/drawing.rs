@@ -4,8 +4,8 @@
 
 use maud::{Markup, html};
 
-use super::super::board::{interval, places};
 use super::super::charts::{Axis, cut};
+use super::super::figures::{interval, places};
 use super::raster::{HEIGHT, WIDTH};
 use crate::domain::column::{Column, Unit};
 use crate::domain::submission::Group;
