@@ -183,31 +183,28 @@ fn notices(seen: &Seen) -> Markup {
 /// How the entry stands by `MCQ`, in words.
 fn standing(seen: &Seen) -> Option<String> {
     let (board, row) = seen.row()?;
+    let scored = board.rows.iter().filter(|row| row.entry.is_some());
+    let entries = scored.filter(|row| row.scores.contains_key(&Column::Mcq)).count() as u32;
     let range = row.standings.get(&Column::Mcq).map(|standing| standing.range);
-    let entries =
-        board.rows.iter().filter(|row| row.entry.is_some() && row.scores.contains_key(&Column::Mcq));
-    Some(match (entries.count() as u32, range) {
-        (0 | 1, _) => "It is the only entry of its board.".to_owned(),
-        (entries, None) => format!(
-            "Rank {} of {entries} by MCQ. Which entries really differ from it is not worked out yet.",
-            rank(seen, Column::Mcq)
-        ),
-        (entries, Some([best, worst])) => {
-            let range = rank(seen, Column::Mcq);
-            let (ahead, behind) = (best.saturating_sub(1), entries.saturating_sub(worst));
-            let level = entries.saturating_sub(1 + ahead + behind);
-            let level = match level {
-                0 => String::new(),
-                1 => "; one cannot be told apart from it".to_owned(),
-                level => format!("; {} cannot be told apart from it", in_words(level)),
-            };
-            format!(
-                "Rank {range} of {entries} by MCQ: {}, {}{level}.",
-                are(ahead, "ahead"),
-                are(behind, "behind")
-            )
-        }
-    })
+    Some(in_sentence(&rank(seen, Column::Mcq), range, entries))
+}
+
+/// A rank among so many entries in a sentence, with who is clearly ahead and who behind.
+fn in_sentence(rank: &str, range: Option<[u32; 2]>, entries: u32) -> String {
+    if entries < 2 {
+        return "It is the only entry of its board.".to_owned();
+    }
+    let lead = format!("Rank {rank} of {entries} by MCQ");
+    let Some([best, worst]) = range else {
+        return format!("{lead}. Which entries really differ from it is not worked out yet.");
+    };
+    let (ahead, behind) = (best.saturating_sub(1), entries.saturating_sub(worst));
+    let level = match entries.saturating_sub(1 + ahead + behind) {
+        0 => String::new(),
+        1 => "; one cannot be told apart from it".to_owned(),
+        level => format!("; {} cannot be told apart from it", in_words(level)),
+    };
+    format!("{lead}: {}, {}{level}.", are(ahead, "ahead"), are(behind, "behind"))
 }
 
 fn are(count: u32, place: &str) -> String {
@@ -244,8 +241,8 @@ fn ways_on(seen: &Seen) -> Markup {
                     "Compare with " (rival.model_name)
                 }
             }
-            @if let Some(before) = before { (link(before, "← Above: ")) }
-            @if let Some(after) = after { (link(after, "→ Below: ")) }
+            @if let Some(before) = before { (link(before, "↑ Above: ")) }
+            @if let Some(after) = after { (link(after, "↓ Below: ")) }
         }
     }
 }
@@ -271,4 +268,31 @@ fn about(entry: &Entry) -> Markup {
 /// Whether an address may stand behind a link; what was stored is checked again where it is shown.
 fn is_web_address(url: &str) -> bool {
     url.starts_with("https://") || url.starts_with("http://")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_range_is_told_in_words() {
+        let words = |range, entries| in_sentence("2–5", range, entries);
+        assert_eq!(
+            words(Some([2, 5]), 14),
+            "Rank 2–5 of 14 by MCQ: one entry is clearly ahead, nine are clearly behind; three cannot be told apart from it."
+        );
+        assert_eq!(
+            words(Some([1, 1]), 2),
+            "Rank 2–5 of 2 by MCQ: none is clearly ahead, one entry is clearly behind."
+        );
+        assert!(words(Some([20, 40]), 60).contains("19 are clearly ahead, 20 are clearly behind; 20 cannot"));
+        assert!(words(None, 14).contains("not worked out yet"));
+        assert_eq!(words(Some([1, 1]), 1), "It is the only entry of its board.");
+    }
+
+    #[test]
+    fn only_web_addresses_become_links() {
+        assert!(is_web_address("https://example.org") && is_web_address("http://example.org"));
+        assert!(!is_web_address("javascript:alert(1)") && !is_web_address("data:text/html,x"));
+    }
 }

@@ -43,7 +43,7 @@ pub(super) fn source(seen: &Seen) -> Markup {
                 dt { "Code" } dd { "Secchi " (entry.code_version) }
                 @if let Some(at_ms) = entry.scored_at.as_deref().and_then(parse_rfc3339) { dt { "Scored" } dd { (when(at_ms)) } }
                 @if let Some(attempts) = seen.row().and_then(|(_, row)| row.attempts) {
-                    dt { "Attempts" } dd { (attempts) " scored submissions of its team to this split up to then, this one among them" }
+                    dt { "Attempts" } dd { "Number " (attempts) " of its team's scored submissions to this split" }
                 }
             }
             (decided_by_hand(seen))

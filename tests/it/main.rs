@@ -20,6 +20,7 @@ mod commands;
 mod compare;
 mod crash;
 mod credentials;
+mod entry_page;
 mod estimate;
 mod evaluate;
 mod events;

@@ -11,6 +11,9 @@ const EDGE: f64 = 2.0;
 /// Ticks at most: their figures shall not touch on a phone.
 const MAX_STEPS: f64 = 6.0;
 
+/// How far a figure stands above its line.
+const FIGURE_LIFT_PX: f64 = 4.0;
+
 /// An axis of values.
 pub(in super::super) struct Axis {
     low: f64,
@@ -111,13 +114,18 @@ impl Axis {
         ((f64::from(top) + down) * 10.0).round() / 10.0
     }
 
+    /// The feet of the figures that stand at those lines, from the top.
+    pub(super) fn level_figures(&self, top: u32, height: u32) -> impl Iterator<Item = f64> {
+        self.ticks().map(move |tick| self.y(tick, top, height) - FIGURE_LIFT_PX)
+    }
+
     /// Lines across the plot at the ticks of an axis that stands, each with its figure.
     pub(super) fn level_lines(&self, top: u32, height: u32) -> Markup {
         html! {
             @for tick in self.ticks() {
                 @let y = self.y(tick, top, height);
                 line.grid x1="0" x2="100%" y1=(y) y2=(y) {}
-                text.tick.first.over x="0" y=(y - 4.0) { (self.figure(tick)) }
+                text.tick.first.over x="0" y=(y - FIGURE_LIFT_PX) { (self.figure(tick)) }
             }
         }
     }

@@ -1,8 +1,10 @@
 //! One entry beside the field: a strip for each column. Knows one entry.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 
-use super::axis::Axis;
+use super::axis::{Axis, percent};
 use super::marks::{MISSING, Origin, figure, figure_with_interval, mark, whisker};
 use super::{Drawing, Numbers};
 use crate::domain::column::{Column, Unit};
@@ -16,6 +18,9 @@ const HEAD_PX: u32 = 38;
 /// How far a tick of the field reaches above and below the middle.
 const TICK_PX: u32 = 6;
 
+/// Entries of which each has its own tick.
+const MAX_EXACT: usize = 200;
+
 /// A column in which the entry has a value, with the values of the whole field, the entry's among them.
 struct Strip<'a> {
     column: Column,
@@ -27,6 +32,15 @@ impl Strip<'_> {
     /// The entry's place by value, 1 the highest.
     fn place(&self) -> usize {
         1 + self.field.iter().filter(|value| value.total_cmp(&self.own.value).is_gt()).count()
+    }
+
+    /// Where the field's ticks lie: of many entries no two closer than an eye can tell.
+    fn ticks(&self, axis: &Axis) -> BTreeSet<String> {
+        let near = |value: &f64| match self.field.len() {
+            0..=MAX_EXACT => axis.x(*value),
+            _ => percent((axis.share(*value) * 200.0).round() / 200.0),
+        };
+        self.field.iter().map(near).collect()
     }
 
     /// How much of the field lies above the entry, from 0 to 1.
@@ -87,8 +101,7 @@ fn panel(unit: Unit, own: &Row, strips: &[&Strip<'_>], description: &str) -> Mar
             svg.row y=(HEAD_PX + ROW_PX * place as u32) height=(ROW_PX) {
                 text.name y="12" { (strip.column) }
                 text.value x="100%" y="12" { tspan.figure { (figure(strip.own)) } }
-                @for value in &strip.field {
-                    @let x = axis.x(*value);
+                @for x in strip.ticks(&axis) {
                     line.field x1=(x) x2=(x) y1=(MARK_Y - TICK_PX) y2=(MARK_Y + TICK_PX) {}
                 }
                 (whisker(&axis, strip.own, MARK_Y))

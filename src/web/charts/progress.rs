@@ -13,9 +13,15 @@ use crate::evaluation::standing::Leaderboard;
 const TOP_PX: u32 = 40;
 const PLOT_PX: u32 = 220;
 
+/// The part of the width that the axis' figures take on a phone.
+const FIGURES: f64 = 0.08;
+
 /// The narrowest width that names must not collide in, and what a character takes of it.
 const NARROW_PX: f64 = 320.0;
 const CHAR_PX: f64 = 7.0;
+
+/// Entries of which those are drawn too that never were the best.
+const MAX_POINTS: usize = 300;
 
 /// An entry, its cell and when it was published.
 type Point<'a> = (&'a Row, &'a ScoreCell, i64);
@@ -66,11 +72,13 @@ struct Span {
 }
 
 impl Span {
+    /// How far across the plot an instant lies, from the place that the axis' figures leave free to 1.
     fn share(&self, at_ms: i64) -> f64 {
         if self.to_ms == self.from_ms {
-            return 0.0;
+            return FIGURES;
         }
-        (at_ms - self.from_ms) as f64 / (self.to_ms - self.from_ms) as f64
+        let share = (at_ms - self.from_ms) as f64 / (self.to_ms - self.from_ms) as f64;
+        share.mul_add(1.0 - FIGURES, FIGURES)
     }
 
     fn x(&self, at_ms: i64) -> String {
@@ -94,7 +102,7 @@ fn drawn(axis: &Axis, column: Column, span: &Span, points: &[Point<'_>], records
             @let end = records.get(place + 1).map_or_else(|| "98%".to_owned(), |(.., at_ms)| span.x(*at_ms));
             line.step x1=(x) x2=(end) y1=(level) y2=(level) {}
         }
-        @for (row, cell, at_ms) in points {
+        @for (row, cell, at_ms) in points.iter().filter(|_| points.len() <= MAX_POINTS) {
             @let is_record = records.iter().any(|(record, ..)| std::ptr::eq(*record, *row));
             @if !is_record { g.dim { (mark(row, &span.x(*at_ms), y(cell))) } }
         }

@@ -25,6 +25,9 @@ const NARROW_PX: f64 = 320.0;
 const CHAR_PX: f64 = 7.0;
 const LINE_PX: f64 = 15.0;
 
+/// What the figures of the upright axis take of it.
+const FIGURE_PX: f64 = 24.0;
+
 /// A row with its `MCQ` and its `OEMU`.
 type Point<'a> = (&'a Row, &'a ScoreCell, &'a ScoreCell);
 
@@ -119,7 +122,8 @@ fn labels(across: &Axis, up: &Axis, points: &[Point<'_>]) -> Vec<Label> {
         let (x, y) = place(point);
         [x - 4.0, x + 4.0, y - 4.0, y + 4.0]
     };
-    let mut taken: Vec<Area> = points.iter().map(mark).collect();
+    let figures = up.level_figures(TOP_PX, PLOT_PX).map(|y| [0.0, FIGURE_PX, y - LINE_PX, y]);
+    let mut taken: Vec<Area> = points.iter().map(mark).chain(figures).collect();
     let mut labels: Vec<Label> = Vec::new();
     let is_scored = |point: &&Point<'_>| Origin::of(point.0) == Origin::Scored;
     let best_open =

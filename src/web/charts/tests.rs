@@ -230,3 +230,21 @@ fn the_scatter_counts_the_pairs_that_both_columns_order_alike() {
     assert!(chart.contains("Kelp is highest in MCQ, Crab in OEMU."), "{chart}");
     assert!(chart.contains("Of 3 pairs of entries 0 (0 %) stand in the same order in both."), "{chart}");
 }
+
+#[test]
+fn ten_thousand_entries_make_no_heavy_picture() {
+    let value = |place: i64| (place * 7919 % 10_000) as f64 / 100.0;
+    let entries =
+        (0..10_000).map(|place| entry(&format!("M{place}"), value(place), value(place) / 20.0, place));
+    let board = board(entries.collect());
+    let charts = [
+        intervals(&board, Column::Mcq),
+        slopes(&board),
+        profile(&board, "M5"),
+        scatter(&board),
+        best_over_time(&board, Column::Mcq),
+    ];
+    for chart in charts.map(maud::PreEscaped::into_string) {
+        assert!((1000..400_000).contains(&chart.len()), "{} bytes of {:.200}", chart.len(), chart);
+    }
+}

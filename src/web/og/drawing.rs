@@ -20,7 +20,7 @@ const HAIRLINE: &str = "#d5dde3";
 
 const MARGIN: u32 = 80;
 const ROWS: usize = 6;
-const ROW_PX: u32 = 62;
+const ROW_PX: u32 = 58;
 
 /// Where the values of the board's rows are drawn.
 const PLOT_X: f64 = 600.0;
@@ -41,7 +41,7 @@ pub(super) fn board(board: &Leaderboard) -> Markup {
         (text(MARGIN, 122, 50, true, TEXT, "MarineLife-16K leaderboard"))
         (text(MARGIN, 172, 26, false, MUTED, &format!("{} · {entries} · MCQ, percent right, with 95 % intervals", of(board))))
         @for (place, (row, cell)) in first.iter().enumerate() {
-            @let y = 246 + ROW_PX * place as u32;
+            @let y = 242 + ROW_PX * place as u32;
             (text(MARGIN, y, 28, false, TEXT, &printable(&row.model_name, 26)))
             (value_line(&axis, row, cell, (PLOT_X, PLOT_PX), f64::from(y) - 10.0))
             (right(y, 28, &to_decimals(cell.value, places(cell.unit))))

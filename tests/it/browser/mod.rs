@@ -3,6 +3,7 @@
 mod board;
 mod compare;
 mod driver;
+mod entry;
 mod looks;
 
 use std::path::PathBuf;
