@@ -35,7 +35,6 @@ const HOMES: &[(&str, &[&str])] = &[
     ("maud", &["web"]),
     ("resvg", &["web"]),
     ("dejavu", &["web"]),
-    ("form_urlencoded", &["web"]),
     ("form_urlencoded", &["web", "http"]),
     ("diesel", &["store"]),
     ("diesel_migrations", &["store"]),

@@ -125,12 +125,20 @@ pub enum Found {
 /// # Errors
 /// When the database fails.
 pub fn find_entry(connection: &mut DbConnection, id: &str) -> Result<Option<Found>, StoreError> {
-    let published = find_submission(connection, id)?.filter(|submission| {
-        submission.state == SubmissionState::Scored && submission.metadata.visibility != Visibility::Private
-    });
-    let Some(submission) = published else { return Ok(None) };
+    let Some(submission) = find_published_submission(connection, id)? else { return Ok(None) };
     let is_named = submission.metadata.visibility == Visibility::Public;
     found(connection, submission, is_named).map(Some)
+}
+
+/// The submission with this id, if it is an entry or was one before it was withdrawn.
+pub(super) fn find_published_submission(
+    connection: &mut DbConnection,
+    id: &str,
+) -> Result<Option<Submission>, StoreError> {
+    let found = find_submission(connection, id)?;
+    Ok(found.filter(|submission| {
+        submission.state == SubmissionState::Scored && submission.metadata.visibility != Visibility::Private
+    }))
 }
 
 /// A submission as an entry without a name, unless it was withdrawn.

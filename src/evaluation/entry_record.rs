@@ -1,7 +1,7 @@
 //! What a record says of a published entry. Knows nothing of keys and signatures.
 
 use crate::domain::instant;
-use crate::domain::submission::{SubmissionState, Visibility};
+use crate::domain::submission::Visibility;
 use crate::records::{Record, RecordCoverage, RecordJudge, RecordRelease, RecordScore};
 use crate::store::configurations::load_configuration;
 use crate::store::decisions::load_decisions;
@@ -9,8 +9,10 @@ use crate::store::releases::load_release;
 use crate::store::repeats::load_content_sha256;
 use crate::store::scores::{Score, load_scores};
 use crate::store::series::find_withheld;
-use crate::store::submissions::{Submission, find_submission};
+use crate::store::submissions::Submission;
 use crate::store::{DbConnection, StoreError};
+
+use super::entries::find_published_submission;
 
 /// An entry that is public, or was.
 #[derive(Debug)]
@@ -26,12 +28,11 @@ pub enum Published {
 /// # Errors
 /// When the database fails.
 pub fn find_published(connection: &mut DbConnection, id: &str) -> Result<Option<Published>, StoreError> {
-    let published = find_submission(connection, id)?.filter(|submission| {
-        submission.state == SubmissionState::Scored && submission.metadata.visibility != Visibility::Private
-    });
-    Ok(published.map(|mut submission| match submission.withdrawn_reason.take() {
-        Some(reason) => Published::Withdrawn(reason),
-        None => Published::Entry(Box::new(submission)),
+    Ok(find_published_submission(connection, id)?.map(|mut submission| {
+        match submission.withdrawn_reason.take() {
+            Some(reason) => Published::Withdrawn(reason),
+            None => Published::Entry(Box::new(submission)),
+        }
     }))
 }
 

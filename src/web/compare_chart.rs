@@ -3,8 +3,6 @@
 
 use maud::{Markup, html};
 
-use super::charts::signed;
-use super::compare_words::in_words;
 use super::compare_words::in_words;
 use super::figures::signed;
 use crate::evaluation::comparing::ComparedColumn;

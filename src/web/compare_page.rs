@@ -2,11 +2,6 @@
 
 use maud::{Markup, html};
 
-use super::board::{grouped, places};
-use super::charts::signed;
-use super::compare::MOST_CHOICES;
-use super::compare_chart::Panel;
-use super::compare_words::{LETTERS, interval, name, p_in_words, shown_places, tally, verdict};
 use super::compare::MOST_CHOICES;
 use super::compare_chart::Panel;
 use super::compare_words::{LETTERS, interval, name, p_in_words, shown_places, tally, verdict};
@@ -221,7 +216,7 @@ fn row(comparison: &Comparison, column: &ComparedColumn, [a, b]: [char; 2]) -> M
             td.number { (to_decimals(column.a, value)) }
             td.number { (to_decimals(column.b, value)) }
             td.number { (p_in_words(column.p, comparison.is_rounded)) }
-            td.number { (grouped(column.n.into())) }
+            td.number { (grouped(column.n)) }
         }
     }
 }

@@ -1,7 +1,5 @@
 //! What a comparison comes to in words and digits. Knows nothing of how the page is laid out.
 
-use super::board::{grouped, places};
-use super::charts::signed;
 use super::compare::MOST;
 use super::figures::{grouped, places, signed};
 use crate::domain::column::{Column, Unit};
@@ -49,7 +47,7 @@ pub(super) fn verdict(comparison: &Comparison, place: usize) -> String {
         );
     };
     if !mcq.is_clear {
-        return format!("{a} and {b} cannot be told apart on these {} questions.", grouped(mcq.n.into()));
+        return format!("{a} and {b} cannot be told apart on these {} questions.", grouped(mcq.n));
     }
     let (ahead, behind) = if mcq.difference > 0.0 { (a, b) } else { (b, a) };
     let points = |value: f64| to_decimals(value.abs(), 1);

@@ -92,19 +92,6 @@ fn listed<'a>(rows: impl ExactSizeIterator<Item = &'a Row>) -> String {
     }
 }
 
-/// A count with commas, `4,020`.
-pub(in crate::web) fn grouped(count: i64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,8 +21,6 @@ use super::charts;
 use super::frame::{self, Page, Script, Sharing, Viewer};
 use crate::evaluation::standing::{JudgeHead, Leaderboard};
 
-pub(super) use self::cells::{interval, places};
-pub(super) use self::finding::grouped;
 pub(super) use self::view::BoardView;
 
 /// The page of a board, for a server that was told its `origin` or not.
