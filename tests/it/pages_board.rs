@@ -95,6 +95,8 @@ async fn a_filter_leaves_ranks_and_averages_as_they_are_and_says_so() {
     assert!(models(table(&small, "captions")).contains(&"Grok-4.3".to_owned()));
     assert!(!models(table(&small, "captions")).contains(&"Strong".to_owned()));
     assert!(small.contains("Remove: </span>Closed models"), "{small}");
+    let ranks = page(&secchi, "/?view=ranks&group=open-large").await;
+    assert!(ranks.contains("Average of 3 reported") && !ranks.contains("Average of 5 reported"), "{ranks}");
     let none = page(&secchi, "/?q=%3Cb%3Eoctopus").await;
     assert!(
         none.contains("No entry is left by the filters.") && none.contains("“&lt;b&gt;octopus”"),

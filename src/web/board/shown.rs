@@ -34,8 +34,8 @@ impl<'a> Shown<'a> {
     pub(super) fn of(board: &'a Leaderboard, view: &'a BoardView, origin: Option<&'a str>) -> Shown<'a> {
         let search = view.search.to_lowercase();
         let is_left = |row: &&Row| {
-            let in_group = |group| view.groups.is_empty() || view.groups.contains(&group);
-            row.group.is_some_and(in_group) && (search.is_empty() || is_named(row, &search))
+            row.group.is_some_and(|group| view.has_group(group))
+                && (search.is_empty() || is_named(row, &search))
         };
         let left: Vec<&Row> = board.rows.iter().filter(is_left).collect();
         let last_page = left.len().saturating_sub(1) / ROWS_A_PAGE;

@@ -240,7 +240,9 @@ fn body(shown: &Shown<'_>, sheet: &Sheet) -> Markup {
             @if shown.ends(None) {
                 tbody {
                     (title_row(sheet, html! { "Averages of groups" }))
-                    @for group in Group::ALL { (average_rows(shown, sheet, *group)) }
+                    @for group in Group::ALL {
+                        @if shown.view.has_group(*group) { (average_rows(shown, sheet, *group)) }
+                    }
                 }
             }
         }

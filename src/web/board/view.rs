@@ -85,6 +85,11 @@ impl BoardView {
         self.columns.is_empty() || self.columns.contains(&column)
     }
 
+    /// Whether a group is shown.
+    pub(super) fn has_group(&self, group: Group) -> bool {
+        self.groups.is_empty() || self.groups.contains(&group)
+    }
+
     /// Whether rows are left out.
     pub(super) fn is_filtered(&self) -> bool {
         !self.search.is_empty() || !self.groups.is_empty()
