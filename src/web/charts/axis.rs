@@ -151,6 +151,7 @@ mod tests {
         assert_eq!(around(&[12.0, 71.3]).0, 0.0);
         assert_eq!(around(&[99.9, 100.0]), (95.0, 100.0, 2));
         assert_eq!(around(&[70.0]), (70.0, 75.0, 2));
+        assert_eq!(around(&[100.0]), (95.0, 100.0, 2));
         assert_eq!(around(&[0.0, 0.0]), (0.0, 5.0, 2));
         assert_eq!(around(&[100.0, 100.0]), (95.0, 100.0, 2));
         assert_eq!(around(&[]), (0.0, 100.0, 6));
