@@ -35,6 +35,9 @@ pub enum Coding {
     Gzip,
 }
 
+/// Compresses a whole body.
+type Compress = fn(&[u8]) -> Vec<u8>;
+
 impl Coding {
     /// As in the header.
     pub const fn as_str(self) -> &'static str {
@@ -98,17 +101,18 @@ impl Rendered {
 
     /// The bytes in a coding; compressed once, outside the threads that answer requests.
     async fn coded(&self, coding: Option<Coding>) -> Bytes {
-        let (place, compress): (_, fn(&[u8]) -> Vec<u8>) = match coding {
+        let (place, compress): (_, Compress) = match coding {
             None => return self.0.plain.clone(),
             Some(Coding::Brotli) => (&self.0.brotli, brotli),
             Some(Coding::Gzip) => (&self.0.gzip, gzip),
         };
         let build = || async {
             let plain = self.0.plain.clone();
-            // A thread that died leaves nothing, and an empty body is none.
-            tokio::task::spawn_blocking(move || compress(&plain)).await.unwrap_or_default()
+            let coded = tokio::task::spawn_blocking(move || compress(&plain)).await;
+            // A thread that died leaves nothing.
+            Bytes::from(coded.unwrap_or_default())
         };
-        place.get_or_init(|| async { Bytes::from(build().await) }).await.clone()
+        place.get_or_init(build).await.clone()
     }
 }
 
