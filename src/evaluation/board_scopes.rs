@@ -30,7 +30,6 @@ pub(super) fn load_scopes(
 ) -> Result<(i64, [Seen; 2]), StoreError> {
     let revision = load_board_revision(connection)?;
     let all = load_standing(connection, release_id, configuration_id)?;
-    let newest = in_scope(all.clone(), Scope::Newest);
     let mut seen = |scope, rows: &[StandingRow]| -> Result<Seen, StoreError> {
         let stored = find_ranked_board(connection, (release_id, configuration_id, scope))?;
         let fingerprint = fingerprint(rows);
@@ -39,7 +38,9 @@ pub(super) fn load_scopes(
         let submission_ids = rows.iter().map(|row| row.submission_id.clone()).collect();
         Ok(Seen { scope, submission_ids, fingerprint, stands })
     };
-    Ok((revision, [seen(Scope::Newest, &newest)?, seen(Scope::All, &all)?]))
+    let of_all = seen(Scope::All, &all)?;
+    let newest = seen(Scope::Newest, &in_scope(all, Scope::Newest))?;
+    Ok((revision, [newest, of_all]))
 }
 
 /// A hash of the ids and scores of rows.

@@ -133,7 +133,7 @@ fn the_bootstrap_holds_the_truth_of_a_small_split() {
 }
 
 #[test]
-#[ignore = "minutes in a debug build"]
+#[ignore = "minutes; cargo test --release --lib coverage -- --ignored"]
 fn the_bootstrap_holds_the_truth_where_answers_differ() {
     for n in SIZES {
         for share in SHARES {

@@ -233,7 +233,7 @@ fn a_rank_range_holds_the_true_rank_95_times_of_100() {
 }
 
 #[test]
-#[ignore = "minutes in a debug build"]
+#[ignore = "minutes; cargo test --release --lib standings -- --ignored"]
 fn a_rank_range_holds_the_true_rank_at_least_95_times_of_100() {
     assert_held(&[Column::Pmt, Column::StaticAh, Column::Mcq], 2000, 0.005);
 }
