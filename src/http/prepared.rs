@@ -1,7 +1,11 @@
 //! Answers from memory: what was made before is sent as it is, or not at all to whoever has it.
 
+use std::convert::Infallible;
+
+use actix_web::body::SizedStream;
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse};
+use futures::stream;
 
 use crate::evaluation::rendered::Rendered;
 
@@ -18,5 +22,6 @@ pub async fn prepared(request: &HttpRequest, rendered: &Rendered, content_type: 
     if let Some(coding) = coding {
         response.insert_header((header::CONTENT_ENCODING, coding.as_str()));
     }
-    response.content_type(content_type).body(body)
+    let parts = stream::iter(Rendered::parts(body.clone()).map(Ok::<_, Infallible>));
+    response.content_type(content_type).body(SizedStream::new(body.len() as u64, parts))
 }

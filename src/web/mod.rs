@@ -38,11 +38,14 @@ mod submit;
 mod submit_form;
 mod submit_page;
 
+use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use actix_web::body::SizedStream;
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, guard, web};
+use futures::stream;
 
 use self::board::BoardView;
 use crate::config::{HttpSettings, SignupMode};
@@ -226,7 +229,8 @@ async fn prepared(request: &HttpRequest, rendered: &Rendered, content_type: &str
     if let Some(coding) = coding {
         response.insert_header((header::CONTENT_ENCODING, coding.as_str()));
     }
-    response.content_type(content_type).body(body)
+    let parts = stream::iter(Rendered::parts(body.clone()).map(Ok::<_, Infallible>));
+    response.content_type(content_type).body(SizedStream::new(body.len() as u64, parts))
 }
 
 fn message(status: StatusCode, title: &str, detail: &str) -> HttpResponse {
