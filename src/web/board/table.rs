@@ -104,7 +104,7 @@ impl Sheet {
     pub(super) fn cells(&self, content: impl Fn(Field) -> Markup) -> Markup {
         html! {
             @for (place, field) in self.fields.iter().enumerate() {
-                td.apart[self.is_apart(place)] { (content(*field)) }
+                td class=[self.is_apart(place).then_some("apart")] { (content(*field)) }
             }
         }
     }
@@ -204,7 +204,7 @@ fn header(shown: &Shown<'_>, column: Column, apart: bool) -> Markup {
     };
     let judge = shown.board.judge.as_ref().filter(|_| column.unit() == Unit::Points);
     html! {
-        th.apart[apart] scope="col" aria-sort=[order] {
+        th class=[apart.then_some("apart")] scope="col" aria-sort=[order] {
             a.head id={ "by-" (column) } href={ (shown.view.sorted_by(column).address()) "#" (table) } {
                 span.nowrap {
                     @match (column.caption_dimension(), column.camera()) {
@@ -272,7 +272,7 @@ fn group_sign(group: Group) -> Markup {
 fn entry_row(shown: &Shown<'_>, sheet: &Sheet, row: &Row) -> Markup {
     let hides_intervals = shown.view.hides_intervals;
     html! {
-        tr.reported[row.reported] {
+        tr class=[row.reported.then_some("reported")] {
             th.model scope="row" {
                 @match &row.entry {
                     Some(id) => a href={ "/entries/" (id) } { (row.model_name) },

@@ -128,7 +128,7 @@ async fn without_scripts_links_sort_and_the_form_filters() {
     window
         .until("filtered", |text, _| text.contains("1 of 4 entries shown, sorted by MBC-so"), async || {})
         .await;
-    let text = window.text().await;
+    let text = window.find("#questions-box").await.text().await.unwrap();
     assert!(text.contains("Random") && !text.contains("Grok-4.3"), "{text}");
     window.click("a.reset").await;
     window
