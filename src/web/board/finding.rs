@@ -91,14 +91,3 @@ fn listed<'a>(rows: impl ExactSizeIterator<Item = &'a Row>) -> String {
         None => String::new(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_have_commas_by_thousands() {
-        let counts = [0, 999, 1_000, 45_020, 1_234_567].map(grouped);
-        assert_eq!(counts, ["0", "999", "1,000", "45,020", "1,234,567"]);
-    }
-}
