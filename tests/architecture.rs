@@ -55,6 +55,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("zip", &["predictions"]),
     ("quick_xml", &["predictions", "http"]),
     ("statrs", &["scoring"]),
+    ("mimalloc", &["main"]),
 ];
 
 /// Rooms that compute and nothing else: time, seeds and bytes come in as arguments.

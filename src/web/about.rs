@@ -129,6 +129,13 @@ fn statistics() -> Markup {
                      is clearly below the first of the tier before."
                 }
                 li {
+                    strong { "Where intervals are too narrow. " }
+                    "Close to the top of the scale. Of answers that are right with a chance of 0.998, Wilson's interval of 500 \
+                     holds the truth in 92.0 % of cases, of 245 in 91.3 %; in all other cases tried, 92.5 to 97.4 %. The bootstrap \
+                     knows no answer that it has not seen: a mean of 30 or 245 answers that are nearly all perfect has an interval \
+                     that promises too much."
+                }
+                li {
                     strong { "What is not in the interval: " }
                     "the judge's own error, the frames that a team chose, and chance in the model's decoding."
                 }

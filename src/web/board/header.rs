@@ -9,7 +9,8 @@ use crate::domain::instant::parse_rfc3339;
 use crate::domain::question::Split;
 use crate::domain::submission::Group;
 use crate::evaluation::standing::Leaderboard;
-use crate::web::figures::grouped;
+use crate::scoring::decimals::to_decimals;
+use crate::web::figures::{grouped, places};
 use crate::web::frame;
 
 /// Characters of a hash that tell one from another.
@@ -101,6 +102,7 @@ pub(super) fn lead(shown: &Shown<'_>) -> Markup {
 /// The marks of a table in a few lines, before anybody needs them.
 pub(super) fn reading(shown: &Shown<'_>) -> Markup {
     let has_reported = shown.board.rows.iter().any(|row| row.reported);
+    let column = shown.board.query.sort.column;
     html! {
         section.reading aria-labelledby="reading" {
             h2 #reading { "How to read this" }
@@ -116,6 +118,13 @@ pub(super) fn reading(shown: &Shown<'_>) -> Markup {
                 dd {
                     "The best entry of a column; one that cannot be told apart from it; the highest that is clearly below. \
                      Intervals that overlap may still differ: the marks come from the tests."
+                }
+                @if let Some(smallest) = shown.board.facts.smallest_difference.get(&column) {
+                    dt { (to_decimals(*smallest, places(column.unit()))) }
+                    dd {
+                        "The smallest difference in " (column) " that two neighbours here would show four times in five; what is \
+                         smaller will mostly pass for chance."
+                    }
                 }
                 @if has_reported {
                     dt { em { "reported" } }

@@ -47,13 +47,18 @@ fn ties_best(row: &Row, column: Column) -> bool {
     row.standings.get(&column).is_some_and(|standing| standing.ties_best)
 }
 
+/// Whether it is to be marked so: the first needs no mark of being like itself.
+fn is_marked(row: &Row, column: Column) -> bool {
+    row.rank != Some(1) && ties_best(row, column)
+}
+
 fn drawn(axis: &Axis, column: Column, rows: &[(&Row, &ScoreCell)]) -> Markup {
     html! {
         text.axis x="0" y="12" { (column) ", " (axis.words()) }
         (axis.figures_across(30))
         (axis.upright_lines(HEAD_PX, ROW_PX * rows.len() as u32))
         @for (place, (row, cell)) in rows.iter().enumerate() {
-            @let tie = ties_best(row, column);
+            @let tie = is_marked(row, column);
             svg.row y=(HEAD_PX + ROW_PX * place as u32) height=(ROW_PX) {
                 @if tie { rect.tie width="100%" height=(ROW_PX) {} }
                 text.name y="12" { (short_name(row)) }
@@ -102,7 +107,7 @@ fn finding(board: &Leaderboard, column: Column, rows: &[(&Row, &ScoreCell)]) -> 
 fn numbers(column: Column, rows: &[(&Row, &ScoreCell)]) -> Numbers {
     let row = |(row, cell): &(&Row, &ScoreCell)| {
         let n = cell.n.map_or_else(|| super::marks::MISSING.to_owned(), |n| n.to_string());
-        let tie = if ties_best(row, column) { "≈" } else { "" };
+        let tie = if is_marked(row, column) { "≈" } else { "" };
         vec![full_name(row), figure_with_interval(cell), n, tie.to_owned()]
     };
     Numbers {
