@@ -3,10 +3,6 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-#[cfg(feature = "server")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// How long threads that still work may take when all else has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 

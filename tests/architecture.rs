@@ -55,7 +55,6 @@ const HOMES: &[(&str, &[&str])] = &[
     ("zip", &["predictions"]),
     ("quick_xml", &["predictions", "http"]),
     ("statrs", &["scoring"]),
-    ("mimalloc", &["main"]),
 ];
 
 /// Rooms that compute and nothing else: time, seeds and bytes come in as arguments.

@@ -106,6 +106,8 @@ impl Server {
         drop(store);
         let mut command = Command::new(env!("CARGO_BIN_EXE_secchi"));
         command
+            // As in the image.
+            .env("MALLOC_ARENA_MAX", "2")
             .args([
                 "serve",
                 "--listen",

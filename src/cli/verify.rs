@@ -137,7 +137,13 @@ fn facts(record: &Record) -> [(&'static str, String); 11] {
             "release",
             format!("{} ({} split), SHA-256 {}", record.release.name, record.split, record.release.sha256),
         ),
-        ("predictions", format!("SHA-256 {}", record.predictions_sha256)),
+        (
+            "predictions",
+            record.predictions_sha256.as_ref().map_or_else(
+                || "not told of an anonymous entry".to_owned(),
+                |sha256| format!("SHA-256 {sha256}"),
+            ),
+        ),
         ("judge", format!("{}, configuration {}", record.judge.model, record.judge.configuration)),
         ("answered", format!("{} of {} questions{by_hand}", coverage.answered, coverage.questions)),
         ("code", record.code_version.clone()),

@@ -134,7 +134,7 @@ impl Metadata {
         if self.split == Split::Train {
             fault("split", "`train` is not scored; give `test` or `val`".into());
         }
-        if self.model_name.trim().is_empty() {
+        if self.model_name.chars().all(is_invisible) {
             fault("model_name", "the name is blank; give the name that the leaderboard shall show".into());
         }
         match self.parameters_b {
@@ -220,11 +220,33 @@ pub fn reason_fault(reason: &str) -> Option<MetadataFault> {
     text_fault("reason", reason, MAX_REASON_CHARS)
 }
 
+/// Whether a code point is reserved for programs' own use: XML forbids some of them, HTML all.
+fn is_noncharacter(c: char) -> bool {
+    matches!(u32::from(c), 0xFDD0..=0xFDEF) || u32::from(c) & 0xFFFE == 0xFFFE
+}
+
+/// Whether a character turns the direction of what follows, also of words that are not the text's own.
+fn is_direction(c: char) -> bool {
+    matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a character leaves nothing to be seen.
+fn is_invisible(c: char) -> bool {
+    c.is_whitespace()
+        || c.is_control()
+        || is_direction(c)
+        || matches!(c, '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}')
+        || matches!(c, '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{2065}' | '\u{206A}'..='\u{206F}')
+        || matches!(c, '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{E0000}'..='\u{E0FFF}')
+}
+
 pub(super) fn text_fault(field: &str, text: &str, max_chars: usize) -> Option<MetadataFault> {
     let detail = if text.chars().count() > max_chars {
         format!("is longer than {max_chars} characters; shorten it")
     } else if text.contains(|c: char| c.is_control() && c != '\n' && c != '\t') {
         "holds control characters; remove them".into()
+    } else if let Some(found) = text.chars().find(|c| is_noncharacter(*c) || is_direction(*c)) {
+        format!("holds `U+{:04X}`, which pages and feeds cannot show safely; remove it", u32::from(found))
     } else {
         return None;
     };
@@ -257,6 +279,25 @@ mod tests {
     #[test]
     fn complete_metadata_has_no_fault() {
         assert_eq!(pointers(&metadata()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_name_is_seen_and_leaves_other_words_as_they_are() {
+        let faulty = |name: &str| !pointers(&Metadata { model_name: name.into(), ..metadata() }).is_empty();
+        for name in [
+            "\u{200b}",
+            "\u{3164}\u{2800} ",
+            "\u{202e}RTL",
+            "a\u{2066}b",
+            "\u{fffe}x",
+            "x\u{1fffe}",
+            "\u{fdd0}",
+        ] {
+            assert!(faulty(name), "{name:?}");
+        }
+        for name in ["Reef-8B", "דג-8B", "珊瑚-8B", "🐟", "Reef 8B", "naïve\u{200d}x"] {
+            assert!(!faulty(name), "{name:?}");
+        }
     }
 
     #[test]

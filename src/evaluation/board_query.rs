@@ -34,7 +34,10 @@ impl std::fmt::Display for Sort {
     }
 }
 
-/// How rows with equal claims to the top are laid out.
+/// The last instant that RFC 3339 can write.
+const LAST_MS: i64 = 253_402_300_799_999;
+
+/// How rows are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum View {
     /// All rows in one order.
@@ -182,6 +185,7 @@ impl BoardParameters {
             Some(text) => {
                 let known = if is_day(text) { day_end_ms(text) } else { parse_rfc3339(text) };
                 let day = "a day such as `2026-11-30`, or an instant such as `2026-11-30T12:00:00Z`";
+                let known = known.filter(|at_ms| (0..=LAST_MS).contains(at_ms));
                 Some(known.ok_or_else(|| wrong("as_of", text, day))?)
             }
         };

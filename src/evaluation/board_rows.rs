@@ -74,7 +74,7 @@ pub struct Row {
     pub printed: BTreeMap<Column, String>,
     /// True for baselines that never see a video.
     pub blind: bool,
-    /// The team's scored submissions to this split up to then; null for an anonymous entry, whose team the number would
+    /// The team's scored submissions to this split up to then, anonymous ones left out; null for an anonymous entry, whose team the number would
     /// tell.
     pub attempts: Option<usize>,
     /// When it was submitted.

@@ -59,7 +59,11 @@ pub fn entry_record(
     };
     Ok(Some(Record {
         issuer,
-        predictions_sha256: load_content_sha256(connection, &submission.id)?,
+        // It is the same for the same file under the team's name.
+        predictions_sha256: match is_named {
+            true => Some(load_content_sha256(connection, &submission.id)?),
+            false => None,
+        },
         entry: submission.id,
         team: is_named.then_some(submission.team),
         model_name: submission.metadata.model_name,

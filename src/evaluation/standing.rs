@@ -196,15 +196,14 @@ fn entries(
     let mut standing = load_standing(connection, &release.id, &judge.id)?;
     let scope = if query.all { Scope::All } else { Scope::Newest };
     let mut compared = HashMap::new();
-    match query.as_of_ms {
-        Some(at_ms) => standing.retain(|row| row.published_at_ms <= at_ms),
-        // Only the present rows are compared with each other.
-        None => {
-            let board = (release.id.as_str(), judge.id.as_str(), scope);
-            compared = load_standings(connection, board)?;
-            let ranked = find_ranked_board(connection, board)?;
-            facts.smallest_difference = ranked.map(|ranked| ranked.smallest_difference).unwrap_or_default();
-        }
+    let present = standing.len();
+    standing.retain(|row| query.as_of_ms.is_none_or(|at_ms| row.published_at_ms <= at_ms));
+    // Only the present rows are compared with each other.
+    if standing.len() == present {
+        let board = (release.id.as_str(), judge.id.as_str(), scope);
+        compared = load_standings(connection, board)?;
+        let ranked = find_ranked_board(connection, board)?;
+        facts.smallest_difference = ranked.map(|ranked| ranked.smallest_difference).unwrap_or_default();
     }
     let attempts = attempts(load_scored_times(connection, query.split)?);
     let standing = in_scope(standing, scope);

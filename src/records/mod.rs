@@ -44,8 +44,8 @@ pub struct Record {
     pub split: Split,
     /// The release that was answered.
     pub release: RecordRelease,
-    /// SHA-256 over the answers as they were read, in hex.
-    pub predictions_sha256: String,
+    /// SHA-256 over the answers as they were read, in hex; null for an anonymous entry, which it could name.
+    pub predictions_sha256: Option<String>,
     /// The judge behind the open-ended columns.
     pub judge: RecordJudge,
     /// How much was answered.

@@ -20,7 +20,7 @@ fn record(model_name: &str) -> Record {
         model_name: model_name.into(),
         split: Split::Test,
         release: RecordRelease { name: "2026-06".into(), sha256: "ab".repeat(32) },
-        predictions_sha256: "cd".repeat(32),
+        predictions_sha256: Some("cd".repeat(32)),
         judge: RecordJudge { configuration: "5e945af548d5b4da".into(), model: "gpt-5.5".into() },
         coverage: RecordCoverage { questions: 193, answered: 193 },
         decided_by_hand: 0,

@@ -101,11 +101,13 @@ pub fn load_standing(
         .collect()
 }
 
-/// The scored submissions to a split as (team, submission), oldest first.
+/// The scored submissions to a split as (team, submission), oldest first. Anonymous ones are left out: a number that
+/// counts them would tell whose they are.
 pub fn load_scored_times(connection: &mut DbConnection, split: Split) -> Result<Vec<(String, String)>> {
     let scored = submissions::table
         .filter(submissions::split.eq(split.as_str()))
         .filter(submissions::state.eq(SubmissionState::Scored.as_str()))
+        .filter(submissions::visibility.ne(Visibility::Anonymous.as_str()))
         .order((submissions::created_at_ms, submissions::id))
         .select((submissions::team_id, submissions::id))
         .load(connection)?;

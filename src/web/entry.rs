@@ -145,7 +145,7 @@ fn facts(entry: &Entry) -> Markup {
 fn notices(seen: &Seen) -> Markup {
     let entry = &seen.entry;
     let Some(place) = &seen.place else {
-        return html! { p.notice role="note" { "It is on no board at the moment: its board is being made anew." } };
+        return html! { p.notice role="note" { "It is on no board at the moment." } };
     };
     let retired_at = entry.judge.as_ref().and_then(|judge| judge.retired_at.as_deref());
     let newer = place

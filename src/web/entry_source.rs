@@ -138,7 +138,7 @@ pub(super) fn take_away(seen: &Seen) -> Markup {
         section aria-labelledby="take-away" {
             h2 #take-away { "To take away" }
             ul {
-                li { a href={ (api) "/record" } { "Signed record" } ": all of this page's numbers, checked offline by " code { "secchi verify" } }
+                @if seen.place.is_some() { li { a href={ (api) "/record" } { "Signed record" } ": all of this page's numbers, checked offline by " code { "secchi verify" } } }
                 li { a href={ (api) "/citation.bib" } { "BibTeX" } " to cite it" }
                 li { a href=(api) { "JSON" } }
             }

@@ -111,12 +111,23 @@ async fn nothing_that_is_public_tells_whose_an_anonymous_entry_is() {
     let rows = entries(&board);
     let rows = rows.as_array().unwrap();
     assert_eq!(rows.len(), 2);
+    secchi.clock.advance_ms(1000);
+    let later = id_of(&secchi.scored(&team, &metadata("Reef-9B"), "random.jsonl").await);
+    let with_later = secchi.entries("/api/v1/leaderboard").await;
+    let with_later = with_later.as_array().unwrap();
+    assert_eq!(with_later.iter().find(|row| row["entry"] == *later).unwrap()["attempts"], 2);
     let row = rows.iter().find(|row| row["entry"] == *id).unwrap();
     assert_eq!((&row["team"], &row["attempts"]), (&Value::Null, &Value::Null));
     let still = rows.iter().find(|row| row["entry"] == *named).unwrap();
     assert_eq!(
         (&still["attempts"], &still["submitted_at"]),
         (&before[0]["attempts"], &before[0]["submitted_at"])
+    );
+    let id = row["entry"].as_str().unwrap();
+    let signed = secchi.get_json(&format!("/api/v1/entries/{id}/record"), None).await;
+    assert_eq!(
+        (&signed["record"]["team"], &signed["record"]["predictions_sha256"]),
+        (&Value::Null, &Value::Null)
     );
     let tells = ["ocean-lab", "Ocean Lab", "example.org"];
     let entry = secchi.get(&format!("/api/v1/entries/{id}"), None).await.text().await.unwrap();

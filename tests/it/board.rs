@@ -140,7 +140,12 @@ async fn a_board_as_of_a_day_shows_what_was_published_by_then() {
     assert_eq!((crate::support::entries(&before), &before["release"]), (json!([]), &Value::Null));
     let release = now[0]["entry"].is_string();
     assert!(release);
-    for (query, code) in [("as_of=yesterday", 400), ("release=none", 404), ("view=tree", 400)] {
+    for (query, code) in [
+        ("as_of=yesterday", 400),
+        ("as_of=9999-12-31T23:59:59-23:59", 400),
+        ("release=none", 404),
+        ("view=tree", 400),
+    ] {
         let refused = secchi.get(&format!("/api/v1/leaderboard?{query}"), None).await;
         assert_eq!(refused.status(), code, "{query}");
     }
