@@ -17,7 +17,7 @@ const HOSTILE: [&str; 12] = [
     "=HYPERLINK(\"https://example.org\")",
     "Modèle Ångström–Łódź — ßæøœ “quoted” ’s ṽ ấ",
     "海洋视觉模型 🐟 Рыба ψαρι π₀ α/β-VLM µm ½ ™",
-    "e\u{301}\u{302}\u{303}\u{304} x\u{302} a\u{328} \u{202e}desrever\u{202c} zero\u{200b}width",
+    "e\u{301}\u{302}\u{303}\u{304} x\u{302} a\u{328} \u{200f}desrever zero\u{200b}width",
     "A name of one hundred and twenty characters that nobody would give to a model, but which the form takes all the same: ok",
     "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW",
     "--- ?` !` ,,low'' <<guillemets>> ``grave'' fi ff \\\\",
@@ -98,7 +98,7 @@ async fn hostile_names_stay_one_row_in_every_format() {
     // The second table has one line above its head.
     assert_eq!(latex.lines().filter(is_row).count(), 2 * rows + 1);
     for text in [markdown, latex] {
-        for taken in ["<script>", "\u{202e}", "\u{200b}", r" \input{"] {
+        for taken in ["<script>", "\u{200f}", "\u{200b}", r" \input{"] {
             assert!(!text.contains(taken), "{taken:?} in {text}");
         }
     }
