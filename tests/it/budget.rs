@@ -140,7 +140,8 @@ async fn val_makes_way_for_test_where_there_is_not_enough_money_for_both_at_once
     let judge = StandIn::start(200).await;
     let (secchi, team) = Secchi::with_sample(Options { judge: judge.flags(1), ..Options::default() }).await;
     secchi.import(Split::Val, "val.jsonl").await;
-    let server = Process::serve(&secchi.stop().await, "127.0.0.1:0", &flags(&judge, 8));
+    let ground = secchi.stop().await;
+    let server = Process::serve(&ground, "127.0.0.1:0", &flags(&judge, 8));
     let (of_val, answers) = of_val();
     let val = server.submit(&team, &of_val, answers).await;
     until("judging", async || judge.calls() >= 2).await;
