@@ -16,8 +16,9 @@ RUN apt-get update \
 COPY --from=build /src/target/dist/secchi /usr/local/bin/secchi
 COPY LICENSE /usr/share/doc/secchi/LICENSE
 
-# A board of thousands of entries is built on many threads, and each would keep a pool of memory of its own.
-ENV MALLOC_ARENA_MAX=2
+# A board of thousands of entries is built on many threads, each of which would keep a pool of memory of its own, and of
+# large pieces, which shall go back when they are done with.
+ENV MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=262144 MALLOC_TRIM_THRESHOLD_=262144
 # Inside a container only published ports can be reached. 9464 tells what the judge costs: do not publish it to the world.
 ENV SECCHI_LISTEN=0.0.0.0:8080 \
     SECCHI_METRICS_LISTEN=0.0.0.0:9464 \

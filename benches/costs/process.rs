@@ -107,7 +107,11 @@ impl Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_secchi"));
         command
             // As in the image.
-            .env("MALLOC_ARENA_MAX", "2")
+            .envs([
+                ("MALLOC_ARENA_MAX", "2"),
+                ("MALLOC_MMAP_THRESHOLD_", "262144"),
+                ("MALLOC_TRIM_THRESHOLD_", "262144"),
+            ])
             .args([
                 "serve",
                 "--listen",

@@ -27,6 +27,7 @@ pub mod deciding;
 mod ending;
 #[cfg(feature = "server")]
 pub mod entries;
+#[cfg(feature = "server")]
 pub mod entry_record;
 #[cfg(feature = "server")]
 pub mod estimate;
@@ -52,6 +53,7 @@ pub mod offline;
 pub mod quota;
 #[cfg(feature = "server")]
 pub mod ranging;
+#[cfg(feature = "server")]
 pub mod record_keys;
 #[cfg(feature = "server")]
 mod rejudging;

@@ -19,6 +19,9 @@ const BROTLI_LEVEL_OF_LARGE: u32 = 2;
 const BROTLI_WINDOW: u32 = 22;
 const BUFFER: usize = 1 << 16;
 
+/// Bytes of a part: a larger one makes the first byte wait, a smaller one costs a turn of the connection.
+const PART: usize = 1 << 19;
+
 /// A body in memory; cheap to clone.
 #[derive(Clone)]
 pub struct Rendered(Arc<Body>);
@@ -85,7 +88,7 @@ impl Rendered {
 
     /// A body in parts, so that the first leaves before the last is copied.
     pub fn parts(mut body: Bytes) -> impl Iterator<Item = Bytes> {
-        std::iter::from_fn(move || (!body.is_empty()).then(|| body.split_to(body.len().min(BUFFER))))
+        std::iter::from_fn(move || (!body.is_empty()).then(|| body.split_to(body.len().min(PART))))
     }
 
     /// What to answer whoever sent these `If-None-Match` and `Accept-Encoding` headers; none where the body is known.

@@ -133,7 +133,7 @@ async fn nothing_that_is_public_tells_whose_an_anonymous_entry_is() {
     let entry = secchi.get(&format!("/api/v1/entries/{id}"), None).await.text().await.unwrap();
     let line = async |path: &str| {
         let text = secchi.get(path, None).await.text().await.unwrap();
-        text.lines().find(|line| line.contains(&id)).unwrap_or_default().to_owned()
+        text.lines().find(|line| line.contains(id)).unwrap_or_default().to_owned()
     };
     let csv = line("/api/v1/leaderboard?format=csv&all=1").await;
     assert!(!csv.is_empty());
