@@ -43,6 +43,12 @@ impl Drop for Process {
 
 /// Starts a program that prints its address first.
 pub fn start(command: &mut Command) -> Process {
+    // As in the image; the same for all that are compared.
+    command.envs([
+        ("MALLOC_ARENA_MAX", "2"),
+        ("MALLOC_MMAP_THRESHOLD_", "262144"),
+        ("MALLOC_TRIM_THRESHOLD_", "262144"),
+    ]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     let mut output = BufReader::new(child.stdout.take().unwrap());
@@ -106,12 +112,6 @@ impl Server {
         drop(store);
         let mut command = Command::new(env!("CARGO_BIN_EXE_secchi"));
         command
-            // As in the image.
-            .envs([
-                ("MALLOC_ARENA_MAX", "2"),
-                ("MALLOC_MMAP_THRESHOLD_", "262144"),
-                ("MALLOC_TRIM_THRESHOLD_", "262144"),
-            ])
             .args([
                 "serve",
                 "--listen",
