@@ -40,6 +40,10 @@ impl Column {
     pub const PERCENT: [Column; 7] =
         [Self::MbcSo, Self::MbcMo, Self::Pmt, Self::Pdo, Self::Obk, Self::SmE, Self::SmL];
 
+    /// The columns of questions, as in the paper's Table 3.
+    pub const QUESTIONS: [Column; 8] =
+        [Self::MbcSo, Self::MbcMo, Self::Pmt, Self::Pdo, Self::Obk, Self::SmE, Self::SmL, Self::Oemu];
+
     /// The type of question that the column counts; none for `MCQ`, which is made of other columns.
     pub const fn question_type(self) -> Option<QuestionType> {
         Some(match self {

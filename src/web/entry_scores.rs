@@ -10,19 +10,6 @@ use crate::evaluation::board_rows::ScoreCell;
 use crate::scoring::changes::Change;
 use crate::scoring::decimals::to_decimals;
 
-/// The columns of questions, the mean of the percentages first.
-const QUESTION_COLUMNS: [Column; 9] = [
-    Column::Mcq,
-    Column::MbcSo,
-    Column::MbcMo,
-    Column::Pmt,
-    Column::Pdo,
-    Column::Obk,
-    Column::SmE,
-    Column::SmL,
-    Column::Oemu,
-];
-
 /// The scores of questions.
 pub(super) fn questions(seen: &Seen) -> Markup {
     html! {
@@ -45,7 +32,7 @@ pub(super) fn questions(seen: &Seen) -> Markup {
                         }
                     }
                     tbody {
-                        @for column in QUESTION_COLUMNS { (question_row(seen, column)) }
+                        @for column in [Column::Mcq].into_iter().chain(Column::QUESTIONS) { (question_row(seen, column)) }
                     }
                 }
             }

@@ -11,18 +11,6 @@ use crate::evaluation::board_rows::{GroupAverages, Row, ScoreCell};
 use crate::evaluation::standing::Leaderboard;
 use crate::scoring::decimals::to_decimals;
 
-/// The columns of the first table, as in the paper's Table 3.
-const QUESTIONS: [Column; 8] = [
-    Column::MbcSo,
-    Column::MbcMo,
-    Column::Pmt,
-    Column::Pdo,
-    Column::Obk,
-    Column::SmE,
-    Column::SmL,
-    Column::Oemu,
-];
-
 /// The columns of the second table, as in the paper's Table 4: three of static cameras, three of moving ones.
 pub const CAPTIONS: [Column; 6] = [
     Column::StaticBeh,
@@ -80,7 +68,7 @@ const DASH: &str = "-";
 /// The columns of the table of questions: the paper's, and the mean where all rows stand in one order.
 pub fn question_columns(board: &Leaderboard) -> Vec<Column> {
     let mean = (board.query.view == View::Ranks).then_some(Column::Mcq);
-    mean.into_iter().chain(QUESTIONS).collect()
+    mean.into_iter().chain(Column::QUESTIONS).collect()
 }
 
 /// The lines of a table with these columns: the rows in the board's order, in groups with a heading and averages if it is

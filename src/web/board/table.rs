@@ -32,19 +32,6 @@ pub(super) struct Sheet {
     has_blind: bool,
 }
 
-/// The columns of questions, in the paper's order behind their mean.
-const QUESTIONS: [Column; 9] = [
-    Column::Mcq,
-    Column::MbcSo,
-    Column::MbcMo,
-    Column::Pmt,
-    Column::Pdo,
-    Column::Obk,
-    Column::SmE,
-    Column::SmL,
-    Column::Oemu,
-];
-
 const QUESTION_NAMES: [(&str, &str); 7] = [
     ("MCQ", "mean of the seven percent columns"),
     ("MBC", "marine biotic communities (-so: central object, -mo: all objects)"),
@@ -63,7 +50,10 @@ const CAPTION_NAMES: [(&str, &str); 3] = [
 
 impl Sheet {
     pub(super) fn questions(shown: &Shown<'_>) -> Sheet {
-        let columns = QUESTIONS.into_iter().filter(|column| shown.view.has_column(*column));
+        let columns = [Column::Mcq]
+            .into_iter()
+            .chain(Column::QUESTIONS)
+            .filter(|column| shown.view.has_column(*column));
         Sheet {
             id: "questions",
             title: "Table 1. Questions",
