@@ -56,7 +56,7 @@ async fn view(secchi: &Secchi, team: &TestTeam, id: &str) -> Value {
 /// Waits until the submission has ended, for as long as stops and probes may take.
 async fn ended(secchi: &Secchi, team: &TestTeam, id: &str) -> Value {
     let is_open = |view: &Value| ["queued", "grading", "judging"].contains(&view["state"].as_str().unwrap());
-    for _ in 0..3 {
+    for _ in 0..10 {
         let waited = tokio::time::timeout(Duration::from_secs(55), async {
             until("the end", async || !is_open(&view(secchi, team, id).await)).await;
         });

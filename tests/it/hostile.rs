@@ -27,7 +27,14 @@ fn serve(ground: &Ground) -> (Process, String, std::path::PathBuf) {
     let made = run_on(ground, &["team", "create", "ocean-lab", "--name", "Ocean Lab", "--json"]).json();
     let kept = ground.data.path().join("kept");
     std::fs::create_dir(&kept).unwrap();
-    let settings = [("TMPDIR", kept.to_str().unwrap()), ("SECCHI_QUOTA_PER_DAY", "1000")];
+    let settings = [
+        ("TMPDIR", kept.to_str().unwrap()),
+        ("SECCHI_QUOTA_PER_DAY", "1000"),
+        // As in the image: glibc else keeps what is done with.
+        ("MALLOC_ARENA_MAX", "2"),
+        ("MALLOC_MMAP_THRESHOLD_", "262144"),
+        ("MALLOC_TRIM_THRESHOLD_", "262144"),
+    ];
     let server = Process::serve_with(ground, &settings);
     (server, made["api_key"].as_str().unwrap().to_owned(), kept)
 }
