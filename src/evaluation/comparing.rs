@@ -10,18 +10,19 @@ use uuid::Uuid;
 use crate::domain::column::{Column, Unit};
 use crate::domain::outcome::Outcome;
 use crate::domain::question::Split;
-use crate::domain::submission::{Feedback, Group, SubmissionState, Visibility};
+use crate::domain::submission::{Feedback, Group, Visibility};
 use crate::scoring::decimals::rounded;
 use crate::scoring::pairs::{Difference, difference, holm};
 use crate::store::configurations::{ConfigurationRow, load_configurations};
 use crate::store::scores::{Score, find_outcomes, load_complete_configurations, load_scores};
 use crate::store::series::find_withheld;
-use crate::store::submissions::{Submission, find_submission};
+use crate::store::submissions::Submission;
 use crate::store::{DbConnection, StoreError};
 
 use super::Evaluation;
 use super::board_query::BoardQueryError;
 use super::catalogue::GradingRelease;
+use super::entries::find_published_submission;
 use super::series::{are_alike, are_alike_in};
 use super::standing::{JudgeHead, find_judge};
 
@@ -237,15 +238,11 @@ fn load(
 
 fn find_published(connection: &mut DbConnection, id: &str) -> Result<Submission, CompareError> {
     let unknown = || CompareError::Unknown(id.to_owned());
-    let found = find_submission(connection, id)?.ok_or_else(unknown)?;
-    let is_private = found.metadata.visibility == Visibility::Private;
-    if found.state != SubmissionState::Scored || is_private || find_withheld(connection, id)?.is_some() {
-        return Err(unknown());
+    let found = find_published_submission(connection, id)?.ok_or_else(unknown)?;
+    if let Some(reason) = found.withdrawn_reason {
+        return Err(CompareError::Withdrawn { id: id.to_owned(), reason });
     }
-    match found.withdrawn_reason {
-        Some(reason) => Err(CompareError::Withdrawn { id: id.to_owned(), reason }),
-        None => Ok(found),
-    }
+    if find_withheld(connection, id)?.is_some() { Err(unknown()) } else { Ok(found) }
 }
 
 /// The configuration to compare under.

@@ -160,3 +160,22 @@ async fn another_teams_nearly_identical_file_is_shown_to_maintainers_and_scored_
     );
     assert!(board(&secchi).await.contains(&string(&second["id"])));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_withheld_entry_is_not_compared_and_after_it_is_withdrawn_says_so() {
+    let (secchi, team) = Secchi::with_sample(options()).await;
+    let mut last = Value::Null;
+    for n in 0..4 {
+        last = scored(&secchi, &team, "Reef-8B", variant(&[n, n + 20][..n.min(2)], 0)).await;
+    }
+    assert!(!is_told(&last));
+    let other = string(&secchi.entries("/api/v1/leaderboard").await[0]["entry"]);
+    let id = string(&last["id"]);
+    let compared = format!("/api/v1/compare?a={id}&b={other}");
+    problem(secchi.get(&compared, None).await, 404).await;
+    let reason = json!({ "reason": "Wrong weights." });
+    let path = format!("/api/v1/submissions/{id}/withdraw");
+    let withdrawn = secchi.request(Method::POST, &path, Some(&team.key)).json(&reason).send().await.unwrap();
+    assert_eq!(withdrawn.status(), 200);
+    problem(secchi.get(&compared, None).await, 410).await;
+}
