@@ -2,12 +2,6 @@
 //! through a use case.
 
 mod admin;
-mod admin_decisions;
-mod admin_flags;
-mod admin_series;
-mod admin_signups;
-mod admin_teams;
-mod admin_usage;
 mod answers;
 mod auth;
 mod badge;
@@ -145,21 +139,7 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(answers::list_answers)
         .service(events::list_events)
         .service(report::find_report)
-        .service(admin::list_submissions)
-        .service(admin::retry_submission)
-        .service(admin::withdraw_submission)
-        .service(admin_decisions::list_failures)
-        .service(admin_decisions::create_decision)
-        .service(admin_flags::list_flags)
-        .service(admin_series::list_series)
-        .service(admin_series::update_series)
-        .service(admin_usage::find_judge_usage)
-        .service(admin_signups::list_signups)
-        .service(admin_signups::approve_signup)
-        .service(admin_signups::reject_signup)
-        .service(admin_teams::list_teams)
-        .service(admin_teams::disable_team)
-        .service(admin_teams::create_grant)
         .service(configurations::list_judge_configurations)
+        .configure(admin::routes)
         .service(openapi::find_document);
 }

@@ -1,7 +1,7 @@
 //! The pages: HTML made on the server, useful without scripts. Knows nothing of the API.
 
 mod about;
-mod admin_signups;
+mod admin;
 mod answers;
 mod assets;
 mod board;
@@ -162,9 +162,9 @@ pub fn routes(config: &mut web::ServiceConfig) {
     page("/sign-up", vec![web::get().to(sign_up::show), web::post().to(sign_up::create)]);
     page("/sign-up/{claim}", vec![web::get().to(sign_up::follow)]);
     page("/sign-up/{claim}/key", vec![web::post().to(sign_up::tell_key)]);
-    page("/admin/signups", vec![web::get().to(admin_signups::list)]);
-    page("/admin/signups/{id}/approve", vec![web::post().to(admin_signups::approve)]);
-    page("/admin/signups/{id}/reject", vec![web::post().to(admin_signups::reject)]);
+    page("/admin/signups", vec![web::get().to(admin::signups::list)]);
+    page("/admin/signups/{id}/approve", vec![web::post().to(admin::signups::approve)]);
+    page("/admin/signups/{id}/reject", vec![web::post().to(admin::signups::reject)]);
 }
 
 /// Whether an address that nothing stands at is to be answered by a page.

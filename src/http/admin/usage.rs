@@ -3,10 +3,10 @@
 use actix_web::{get, web};
 use serde::Deserialize;
 
-use super::Shared;
-use super::auth::MaintainerOnly;
-use super::error::{Answer, Problem};
 use crate::evaluation::usage::{Grouping, JudgeUsage, UsageQuery, judge_usage};
+use crate::http::Shared;
+use crate::http::auth::MaintainerOnly;
+use crate::http::error::{Answer, Problem};
 use crate::store::StoreError;
 
 /// Which usage is asked for.

@@ -5,13 +5,13 @@ use actix_web::{get, post, web};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::Shared;
-use super::auth::MaintainerOnly;
-use super::error::{Answer, Problem};
-use super::page::{Page, PageQuery};
 use crate::accounts::approval::{self, ApprovalError, Compared, Similar};
 use crate::domain::instant::rfc3339;
 use crate::domain::signup::{Application, Likeness, SignupState};
+use crate::http::Shared;
+use crate::http::auth::MaintainerOnly;
+use crate::http::error::{Answer, Problem};
+use crate::http::page::{Page, PageQuery};
 use crate::store::StoreError;
 use crate::store::signups::Signup;
 

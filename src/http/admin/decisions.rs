@@ -6,16 +6,16 @@ use actix_web::{get, post, web};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::Shared;
-use super::auth::MaintainerOnly;
-use super::error::{Answer, Problem};
-use super::page::{Page, PageQuery};
-use super::submission_view::{SubmissionView, viewed};
 use crate::domain::instant::rfc3339;
 use crate::domain::outcome::FailureReason;
 use crate::domain::question::QuestionType;
 use crate::evaluation::deciding::{NewDecision, decide};
 use crate::evaluation::failed_answers::{FailedAnswer, failed_answers};
+use crate::http::Shared;
+use crate::http::auth::MaintainerOnly;
+use crate::http::error::{Answer, Problem};
+use crate::http::page::{Page, PageQuery};
+use crate::http::submission_view::{SubmissionView, viewed};
 
 /// Which failed answers of a submission are asked for.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]

@@ -4,13 +4,13 @@ use actix_web::{get, web};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::Shared;
-use super::auth::MaintainerOnly;
-use super::error::{Answer, Problem};
-use super::page::{Page, PageQuery};
 use crate::domain::instant;
 use crate::domain::question::Split;
 use crate::domain::sign::Sign;
+use crate::http::Shared;
+use crate::http::auth::MaintainerOnly;
+use crate::http::error::{Answer, Problem};
+use crate::http::page::{Page, PageQuery};
 use crate::store::StoreError;
 use crate::store::flags::{Flag, load_flags};
 

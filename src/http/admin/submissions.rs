@@ -3,13 +3,13 @@
 use actix_web::{HttpResponse, get, post, web};
 use uuid::Uuid;
 
-use super::Shared;
-use super::auth::MaintainerOnly;
-use super::error::{Answer, Problem};
-use super::page::{Page, PageQuery};
-use super::submission_view::{SubmissionView, submissions_page, viewed};
-use super::submissions::Withdrawal;
 use crate::evaluation::lifecycle;
+use crate::http::Shared;
+use crate::http::auth::MaintainerOnly;
+use crate::http::error::{Answer, Problem};
+use crate::http::page::{Page, PageQuery};
+use crate::http::submission_view::{SubmissionView, submissions_page, viewed};
+use crate::http::submissions::Withdrawal;
 
 /// Lists all teams' submissions, newest first
 #[utoipa::path(

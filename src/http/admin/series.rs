@@ -5,14 +5,14 @@ use actix_web::{get, patch, web};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::Shared;
-use super::auth::MaintainerOnly;
-use super::error::{Answer, Problem};
-use super::page::{Page, PageQuery};
-use super::submission_view::{SubmissionView, viewed};
 use crate::domain::instant;
 use crate::evaluation::lifecycle::find_any_submission;
 use crate::evaluation::series::{FLAGGED_FROM, tell_scores};
+use crate::http::Shared;
+use crate::http::auth::MaintainerOnly;
+use crate::http::error::{Answer, Problem};
+use crate::http::page::{Page, PageQuery};
+use crate::http::submission_view::{SubmissionView, viewed};
 use crate::store::StoreError;
 use crate::store::series::{FlaggedMember, Neighbour, load_flagged};
 

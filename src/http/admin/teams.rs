@@ -4,16 +4,16 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, get, post, web};
 use serde::{Deserialize, Serialize};
 
-use super::Shared;
-use super::auth::MaintainerOnly;
-use super::error::{Answer, Problem};
-use super::page::{Page, PageQuery};
-use super::quota::LedgerView;
 use crate::accounts::{AccountError, disable_team as shut_out};
 use crate::domain::instant::rfc3339;
 use crate::domain::question::Split;
 use crate::domain::team::Role;
 use crate::evaluation::quota::{Grant, grant_quota};
+use crate::http::Shared;
+use crate::http::auth::MaintainerOnly;
+use crate::http::error::{Answer, Problem};
+use crate::http::page::{Page, PageQuery};
+use crate::http::quota::LedgerView;
 use crate::store::StoreError;
 use crate::store::teams::{Team, load_teams};
 

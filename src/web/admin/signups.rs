@@ -6,34 +6,34 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::Pages;
-use super::fields::{capital, summary};
-use super::frame::{self, Page, Viewer, when};
-use super::refusal::{Refusal, Shown, html as page_of, see_other};
-use super::session::{Posted, Session};
-use super::sign_in::Nothing;
 use crate::accounts::approval::{self, ApprovalError, Compared, Similar};
 use crate::domain::signup::{Likeness, SignupState};
 use crate::store::StoreError;
+use crate::web::Pages;
+use crate::web::fields::{capital, summary};
+use crate::web::frame::{self, Page, Viewer, when};
+use crate::web::refusal::{Refusal, Shown, html as page_of, see_other};
+use crate::web::session::{Posted, Session};
+use crate::web::sign_in::Nothing;
 
 /// Sign-ups on one page.
 const LISTED: i64 = 50;
 
 /// Which sign-ups are listed.
 #[derive(Default, Deserialize)]
-pub(super) struct Which {
+pub struct Which {
     /// There, if also the decided ones are asked for.
     all: Option<String>,
     /// Below which one the page begins.
     before: Option<Uuid>,
 }
 
-pub(super) async fn list(pages: web::Data<Pages>, session: Session, which: web::Query<Which>) -> Shown {
+pub async fn list(pages: web::Data<Pages>, session: Session, which: web::Query<Which>) -> Shown {
     session.needs_maintainer()?;
     page(&pages, &session, StatusCode::OK, &which, None).await
 }
 
-pub(super) async fn approve(
+pub async fn approve(
     pages: web::Data<Pages>,
     Posted { session, .. }: Posted<Nothing>,
     id: web::Path<String>,
@@ -46,11 +46,11 @@ pub(super) async fn approve(
 
 /// Why a sign-up is turned down.
 #[derive(Deserialize)]
-pub(super) struct Rejection {
+pub struct Rejection {
     reason: String,
 }
 
-pub(super) async fn reject(
+pub async fn reject(
     pages: web::Data<Pages>,
     Posted { session, form }: Posted<Rejection>,
     id: web::Path<String>,

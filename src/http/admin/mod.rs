@@ -1,0 +1,31 @@
+//! What only maintainers may do over the API.
+
+mod decisions;
+mod flags;
+mod series;
+mod signups;
+mod submissions;
+mod teams;
+mod usage;
+
+use utoipa_actix_web::service_config::ServiceConfig;
+
+/// The routes of administration, with their description.
+pub fn routes(config: &mut ServiceConfig<'_>) {
+    config
+        .service(submissions::list_submissions)
+        .service(submissions::retry_submission)
+        .service(submissions::withdraw_submission)
+        .service(decisions::list_failures)
+        .service(decisions::create_decision)
+        .service(flags::list_flags)
+        .service(series::list_series)
+        .service(series::update_series)
+        .service(usage::find_judge_usage)
+        .service(signups::list_signups)
+        .service(signups::approve_signup)
+        .service(signups::reject_signup)
+        .service(teams::list_teams)
+        .service(teams::disable_team)
+        .service(teams::create_grant);
+}

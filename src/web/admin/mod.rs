@@ -1,0 +1,3 @@
+//! Pages of administration, for maintainers only.
+
+pub mod signups;
