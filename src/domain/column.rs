@@ -35,6 +35,24 @@ text_enum! {
     CaptionDimension { Beh = "BEH", Ah = "AH", Ecf = "ECF" }
 }
 
+impl Unit {
+    /// The end of the scale, which begins at 0.
+    pub const fn top(self) -> f64 {
+        match self {
+            Unit::Percent => 100.0,
+            Unit::Points => 5.0,
+        }
+    }
+
+    /// How many decimals of a value are printed.
+    pub const fn places(self) -> usize {
+        match self {
+            Unit::Percent => 1,
+            Unit::Points => 2,
+        }
+    }
+}
+
 impl Column {
     /// The columns that give the percentage of right letters, one per multiple-choice type.
     pub const PERCENT: [Column; 7] =

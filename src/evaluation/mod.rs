@@ -48,6 +48,8 @@ pub mod judges;
 pub mod judging;
 #[cfg(feature = "server")]
 pub mod lifecycle;
+#[cfg(feature = "server")]
+pub mod marks;
 pub mod offline;
 #[cfg(feature = "server")]
 pub mod quota;

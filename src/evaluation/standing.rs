@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
+use super::marks::Marks;
 use crate::domain::column::{Column, Unit};
 use crate::domain::instant;
 use crate::domain::question::Split;
@@ -85,6 +86,9 @@ pub struct Leaderboard {
     pub rows: Vec<Row>,
     /// Averages by group.
     pub groups: Vec<GroupAverages>,
+    /// What is marked among all entries.
+    #[serde(skip)]
+    pub marks: Marks,
     /// What was asked for.
     #[serde(skip)]
     pub query: BoardQuery,
@@ -132,7 +136,7 @@ pub fn leaderboard(
         let (videos, types) = load_counts(connection, &release.id)?;
         (facts.questions, facts.videos) = (types.iter().map(|(_, count)| count).sum(), videos);
     }
-    let groups = groups(&rows);
+    let (groups, marks) = (groups(&rows), Marks::of(&rows));
     let mut rows = ordered(rows, query.sort, query.view);
     rows.retain(|row| query.group.is_none() || row.group == query.group);
     Ok(Leaderboard {
@@ -145,6 +149,7 @@ pub fn leaderboard(
         columns: Column::ALL.iter().map(|column| column_head(*column)).collect(),
         rows,
         groups,
+        marks,
         query: query.clone(),
         facts,
     })

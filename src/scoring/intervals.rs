@@ -11,6 +11,8 @@ use sha2::{Digest, Sha256};
 pub(super) const Z: f64 = 1.959_963_984_540_054;
 const RESAMPLES: usize = 2000;
 const TAILS: [f64; 2] = [0.025, 0.975];
+/// The part of a scale by which sums of equal numbers may differ.
+const ROUNDING: f64 = 1e-12;
 
 /// What the questions of one video, or of many, add to `C` means that are taken together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,14 +59,18 @@ pub fn wilson(hits: u64, n: u64) -> [f64; 2] {
     if n == 0 {
         return [0.0, 100.0];
     }
-    let (hits_f, n_f) = (hits as f64, n as f64);
-    let share = hits_f / n_f;
-    let scale = 100.0 / (1.0 + Z * Z / n_f);
-    let centre = share + Z * Z / (2.0 * n_f);
-    let half = Z * (share * (1.0 - share) / n_f + Z * Z / (4.0 * n_f * n_f)).sqrt();
+    wilson_of_share(hits as f64 / n as f64, n).map(|bound| 100.0 * bound)
+}
+
+/// Wilson's 95 % interval for a share of `n`, which is at least 1.
+fn wilson_of_share(share: f64, n: u64) -> [f64; 2] {
+    let n = n as f64;
+    let scale = 1.0 / (1.0 + Z * Z / n);
+    let centre = share + Z * Z / (2.0 * n);
+    let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
     // At both ends the bound is exact, and rounding must not push it off the scale.
-    let low = if hits == 0 { 0.0 } else { scale * (centre - half) };
-    let high = if hits == n { 100.0 } else { scale * (centre + half) };
+    let low = if share <= 0.0 { 0.0 } else { scale * (centre - half) };
+    let high = if share >= 1.0 { 1.0 } else { scale * (centre + half) };
     [low, high]
 }
 
@@ -77,12 +83,25 @@ pub fn seed(release: &str, column: &str) -> [u8; 32] {
     hash.finalize().into()
 }
 
+/// The 95 % interval of [`Tally::value`], a mean on a scale from 0 to `top`: the bootstrap's, or, where all resamples are
+/// alike, Wilson's for the same share of the scale over as many videos.
+///
+/// Videos that are alike do not prove that all videos are; no answers on that scale scatter more than those that have all or
+/// nothing of it. None as in [`bootstrap`].
+pub fn over_videos<const C: usize>(seed: [u8; 32], videos: &[Tally<C>], top: f64) -> Option<[f64; 2]> {
+    let [low, high] = bootstrap(seed, videos)?;
+    if high - low > ROUNDING * top {
+        return Some([low, high]);
+    }
+    Some(wilson_of_share(low / top, videos.len() as u64).map(|bound| top * bound))
+}
+
 /// The 95 % percentile interval of [`Tally::value`] over 2,000 resamples of the videos, drawn with
 /// replacement.
 ///
 /// A resample without any question of one of the means has no value and is left out. None where no resample
 /// has one.
-pub fn bootstrap<const C: usize>(seed: [u8; 32], videos: &[Tally<C>]) -> Option<[f64; 2]> {
+fn bootstrap<const C: usize>(seed: [u8; 32], videos: &[Tally<C>]) -> Option<[f64; 2]> {
     let mut random = ChaCha8Rng::from_seed(seed);
     let mut values: Vec<f64> = (0..RESAMPLES)
         .filter_map(|_| {
@@ -163,8 +182,12 @@ mod tests {
     }
 
     #[test]
-    fn equal_answers_leave_no_doubt() {
-        assert_eq!(bootstrap(seed("r", "c"), &one_answer_each(&[295; 9])), Some([2.95, 2.95]));
+    fn equal_answers_leave_the_doubt_of_so_many_videos() {
+        let of_nine = |hundredths| over_videos(seed("r", "c"), &one_answer_each(&[hundredths; 9]), 5.0);
+        assert_close(of_nine(500).expect("a value"), [3.504_265, 5.0]);
+        assert_close(of_nine(0).expect("a value"), [0.0, 1.495_735]);
+        let [low, high] = of_nine(295).expect("a value");
+        assert!(low < 2.95 && 2.95 < high, "{low} {high}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::compare::MOST_CHOICES;
 use super::compare_chart::Panel;
 use super::compare_words::{LETTERS, interval, name, p_in_words, shown_places, tally, verdict};
-use super::figures::{grouped, places, signed};
+use super::figures::{grouped, signed};
 use super::frame::{self, Page, Viewer};
 use crate::domain::column::Unit;
 use crate::domain::question::Split;
@@ -198,7 +198,7 @@ fn table(comparison: &Comparison, pair: &Pair, [a, b]: [char; 2]) -> Markup {
 }
 
 fn row(comparison: &Comparison, column: &ComparedColumn, [a, b]: [char; 2]) -> Markup {
-    let (value, places) = (places(column.unit), shown_places(comparison, column.unit));
+    let (value, places) = (column.unit.places(), shown_places(comparison, column.unit));
     html! {
         tr {
             th.model scope="row" { (column.id) small.wrap.full { (column.id.label()) } }

@@ -1,7 +1,7 @@
 //! What a comparison comes to in words and digits. Knows nothing of how the page is laid out.
 
 use super::compare::MOST;
-use super::figures::{grouped, places, signed};
+use super::figures::{grouped, signed};
 use crate::domain::column::{Column, Unit};
 use crate::evaluation::comparing::{ComparedColumn, ComparedEntry, Comparison};
 use crate::scoring::decimals::to_decimals;
@@ -73,7 +73,7 @@ pub(super) fn p_in_words(p: Option<f64>, is_rounded: bool) -> String {
 
 /// Decimals of a difference: no more than are told.
 pub(super) fn shown_places(comparison: &Comparison, unit: Unit) -> usize {
-    if comparison.is_rounded { 1 } else { places(unit) }
+    if comparison.is_rounded { 1 } else { unit.places() }
 }
 
 /// A difference with its interval.

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::entry::Seen;
-use super::figures::{interval, places, signed};
+use super::figures::{interval, signed};
 use crate::domain::column::{CaptionDimension, Column, Unit};
 use crate::evaluation::board_rows::ScoreCell;
 use crate::scoring::changes::Change;
@@ -51,7 +51,7 @@ fn question_row(seen: &Seen, column: Column) -> Markup {
             td.number { (value(seen, column)) }
             td.number { @match cell { Some(cell) => (interval(cell)), None => "–" } }
             td.number { (count(cell)) }
-            td.number { (best(seen, column).map_or_else(missing, |best| to_decimals(best, places(column.unit())))) }
+            td.number { (best(seen, column).map_or_else(missing, |best| to_decimals(best, column.unit().places()))) }
             td.number { (rank(seen, column)) }
         }
     }
@@ -68,7 +68,7 @@ fn count(cell: Option<&ScoreCell>) -> String {
 /// The value of a column, marked if it is the best or may be.
 fn value(seen: &Seen, column: Column) -> Markup {
     let Some(cell) = seen.entry.scores.get(&column) else { return html! { "–" } };
-    let text = to_decimals(cell.value, places(cell.unit));
+    let text = to_decimals(cell.value, cell.unit.places());
     let is_best = best(seen, column).is_some_and(|best| cell.value >= best);
     let standing = seen.row().and_then(|(_, row)| row.standings.get(&column));
     html! {
@@ -146,7 +146,7 @@ fn caption_row(seen: &Seen, dimension: CaptionDimension) -> Markup {
                     @if let Some(cell) = cell { small { (interval(cell)) } small { "n " (count(Some(cell))) } }
                 }
                 td.number {
-                    (best(seen, column).map_or_else(missing, |best| to_decimals(best, places(column.unit()))))
+                    (best(seen, column).map_or_else(missing, |best| to_decimals(best, column.unit().places())))
                     small { "rank " (rank(seen, column)) }
                 }
             }

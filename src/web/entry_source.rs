@@ -3,7 +3,6 @@
 use maud::{Markup, html};
 
 use super::entry::Seen;
-use super::figures::places;
 use super::frame::when;
 use super::judge::sha256;
 use crate::domain::column::{Column, Unit};
@@ -122,7 +121,7 @@ pub(super) fn history(seen: &Seen) -> Markup {
 }
 
 fn value(scores: &ScoreCells, column: Column) -> String {
-    let text = |cell: &ScoreCell| to_decimals(cell.value, places(cell.unit));
+    let text = |cell: &ScoreCell| to_decimals(cell.value, cell.unit.places());
     scores.get(&column).map_or_else(|| "–".to_owned(), text)
 }
 
@@ -133,7 +132,7 @@ pub(super) fn take_away(seen: &Seen) -> Markup {
     let badge = format!("{api}/badge.svg");
     let markdown =
         format!("[![MarineLife-16K]({origin}{badge})]({origin}/entries/{id})", origin = seen.origin);
-    let mcq = seen.entry.scores.get(&Column::Mcq).map(|cell| to_decimals(cell.value, places(Unit::Percent)));
+    let mcq = seen.entry.scores.get(&Column::Mcq).map(|cell| to_decimals(cell.value, Unit::Percent.places()));
     html! {
         section aria-labelledby="take-away" {
             h2 #take-away { "To take away" }

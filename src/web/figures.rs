@@ -1,20 +1,11 @@
 //! How numbers are written on pages: decimals by unit, intervals, signs and commas. Knows nothing of what they count.
 
-use crate::domain::column::Unit;
 use crate::evaluation::board_rows::ScoreCell;
 use crate::scoring::decimals::to_decimals;
 
-/// Decimals of a score.
-pub(super) fn places(unit: Unit) -> usize {
-    match unit {
-        Unit::Percent => 1,
-        Unit::Points => 2,
-    }
-}
-
 /// A score's interval in its unit.
 pub(super) fn interval(cell: &ScoreCell) -> String {
-    let places = places(cell.unit);
+    let places = cell.unit.places();
     let Some(bounds) = cell.ci95 else { return "–".to_owned() };
     let [low, high] = bounds.map(|bound| to_decimals(bound, places));
     format!("{low}–{high}")

@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 
-use super::figures::places;
 use super::frame::{self, Page, Viewer, when};
 use super::session::Session;
 use super::submission_page::Seen;
@@ -43,7 +42,7 @@ fn list_row(item: &Seen) -> Markup {
     let metadata = &submission.metadata;
     let score = |column| {
         let cell = item.scores.get(&column);
-        html! { td.number { @match cell { Some(cell) => (to_decimals(cell.value, places(cell.unit))), None => "–" } } }
+        html! { td.number { @match cell { Some(cell) => (to_decimals(cell.value, cell.unit.places())), None => "–" } } }
     };
     html! {
         tr {

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::fields::{capital, incomplete, summary};
-use super::figures::{interval, places};
+use super::figures::interval;
 use super::frame::{self, Page, Script, Viewer, when};
 use super::session::Session;
 use super::submission_decisions::{self, Details};
@@ -132,7 +132,7 @@ pub(super) fn scores(seen: &Seen) -> Markup {
                         @for (column, cell) in stands {
                             tr {
                                 th scope="row" { (column) br; small.wrap { (column.label()) } }
-                                td.number { strong { (to_decimals(cell.value, places(cell.unit))) } (unit(cell.unit)) }
+                                td.number { strong { (to_decimals(cell.value, cell.unit.places())) } (unit(cell.unit)) }
                                 td.number { (interval(cell)) }
                                 td.number { @if let Some(n) = cell.n { (n) } @else { "–" } }
                             }

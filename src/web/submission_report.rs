@@ -3,7 +3,6 @@
 
 use maud::{Markup, html};
 
-use super::figures::places;
 use super::submission_page::Seen;
 use crate::domain::choice::Reason;
 use crate::evaluation::report::{CaptionReport, NeighbourReport, Report, TypeCoverage, UnreadCount};
@@ -29,7 +28,7 @@ pub(super) fn neighbours(seen: &Seen, report: &Report) -> Markup {
                             th.beside scope="col" { "Real?" }
                         } }
                         tbody {
-                            @for entry in &report.neighbours { (neighbour(entry, places(own.unit))) }
+                            @for entry in &report.neighbours { (neighbour(entry, own.unit.places())) }
                         }
                     }
                 }

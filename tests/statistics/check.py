@@ -116,9 +116,17 @@ def resampled(tallies, random):
     return np.concatenate(means)
 
 
-def check_bootstrap(deviations, where, tallies, bounds, random):
+def check_bootstrap(deviations, where, tallies, bounds, top, random):
+    from statsmodels.stats.proportion import proportion_confint
+
     allowed = ERRORS * math.sqrt(0.025 * 0.975 * (1 / SECCHI_RESAMPLES + 1 / RESAMPLES))
     means = resampled(np.array(tallies), random)
+    if np.ptp(means) <= ABSOLUTE:
+        # Resamples that are all alike say nothing: Wilson's interval for that share of the scale stands in.
+        share, n = means[0] / top, len(tallies)
+        expected = top * np.array(proportion_confint(share * n, n, alpha=0.05, method="wilson"))
+        deviations.exact("Wilson where videos are alike", where, bounds, expected)
+        return
     for bound, tail in zip(bounds, [0.025, 0.975], strict=True):
         # Many resamples may lie on the bound itself.
         below, up_to = (means < bound - ABSOLUTE).mean(), (means <= bound + ABSOLUTE).mean()
@@ -141,14 +149,14 @@ def check_scores(deviations, name, questions, graded, told, random):
             interval = binomtest(hits, n).proportion_ci(0.95, method="wilson")
             deviations.exact("Wilson, scipy", where, score["ci95"], [100 * interval.low, 100 * interval.high])
         else:
-            check_bootstrap(deviations, where, [[value, 1] for value in values], score["ci95"], random)
+            check_bootstrap(deviations, where, [[value, 1] for value in values], score["ci95"], 5.0, random)
     if all(column in found for column in PERCENT.values()):
         parts = [found[column] for column in PERCENT.values()]
         value = math.fsum(math.fsum(part.values()) / len(part) for part in parts) / len(parts)
         deviations.exact("value of a column", f"{name} MCQ", told["MCQ"]["value"], value)
         videos = sorted(set().union(*parts))
         tallies = [[part.get(video, 0.0) for part in parts] + [video in part for part in parts] for video in videos]
-        check_bootstrap(deviations, f"{name} MCQ", np.array(tallies, dtype=float), told["MCQ"]["ci95"], random)
+        check_bootstrap(deviations, f"{name} MCQ", np.array(tallies, dtype=float), told["MCQ"]["ci95"], 100.0, random)
 
 
 def check_counts(deviations, where, first, second, told):

@@ -1,12 +1,13 @@
 //! The leaderboard as LaTeX: the paper's two tables, ready to paste. Knows nothing of requests.
 
 use super::latex_text::{FALLBACK, escaped, escaped_lines};
-use super::table::{CAPTIONS, Cell, Line, Mark, are_compared, lines, question_columns};
+use super::table::{CAPTIONS, Cell, Line, lines, question_columns};
 use super::{day, permanent_address};
 use crate::domain::column::Column;
 use crate::domain::question::Split;
 use crate::evaluation::board_query::{Sort, View};
 use crate::evaluation::board_rows::Row;
+use crate::evaluation::marks::Mark;
 use crate::evaluation::standing::Leaderboard;
 
 /// What goes before the first table.
@@ -162,10 +163,10 @@ fn joined(cells: &[Cell]) -> String {
 fn value(cell: &Cell) -> String {
     let text = if cell.text == "-" { "--" } else { &cell.text };
     let mut value = match cell.mark {
-        Mark::None => text.to_owned(),
-        Mark::Best => format!("\\textbf{{{text}}}"),
-        Mark::TiesBest => format!("{text}$^{{\\approx}}$"),
-        Mark::Second => format!("\\underline{{{text}}}"),
+        None => text.to_owned(),
+        Some(Mark::Best) => format!("\\textbf{{{text}}}"),
+        Some(Mark::TiesBest) => format!("{text}$^{{\\approx}}$"),
+        Some(Mark::Second) => format!("\\underline{{{text}}}"),
     };
     if let Some(computed) = &cell.computed {
         value.push_str(&format!("\\,({computed})"));
@@ -207,11 +208,11 @@ fn stacked(text: &str) -> String {
 fn legend(board: &Leaderboard) -> String {
     let mut words = String::new();
     if board.rows.iter().any(|row| row.entry.is_some()) {
-        words.push_str(if are_compared(board) {
+        words.push_str(if board.marks.are_tested() {
             "Bold: the highest of the ranked entries; $^{\\approx}$: cannot be told apart from it by tests of every pair; \
              underlined: the highest that is clearly below. "
         } else {
-            "Bold: the highest of the ranked entries; underlined: the second; whether they differ was not tested. "
+            "Bold: the highest of the ranked entries; whether others differ from it is not tested yet. "
         });
     }
     if board.rows.iter().any(|row| row.reported) {

@@ -1,10 +1,11 @@
 //! The leaderboard as Markdown: tables as GitHub reads them. Knows nothing of requests.
 
-use super::table::{CAPTIONS, Cell, Line, Mark, are_compared, lines, question_columns};
+use super::table::{CAPTIONS, Cell, Line, lines, question_columns};
 use super::{day, on_one_line, permanent_address};
 use crate::domain::column::Column;
 use crate::evaluation::board_query::View;
 use crate::evaluation::board_rows::Row;
+use crate::evaluation::marks::Mark;
 use crate::evaluation::standing::Leaderboard;
 
 /// The board as two tables under a heading; `public_url` begins its address.
@@ -83,10 +84,10 @@ fn row_names(row: &Row, ranks: bool) -> Vec<String> {
 fn value(cell: &Cell) -> String {
     let text = &cell.text;
     let mut value = match cell.mark {
-        Mark::None => text.clone(),
-        Mark::Best => format!("**{text}**"),
-        Mark::TiesBest => format!("{text} ≈"),
-        Mark::Second => format!("<ins>{text}</ins>"),
+        None => text.clone(),
+        Some(Mark::Best) => format!("**{text}**"),
+        Some(Mark::TiesBest) => format!("{text} ≈"),
+        Some(Mark::Second) => format!("<ins>{text}</ins>"),
     };
     if let Some(computed) = &cell.computed {
         value.push_str(&format!(" ({computed})"));
@@ -100,11 +101,11 @@ fn value(cell: &Cell) -> String {
 fn legend(board: &Leaderboard) -> String {
     let mut words = String::new();
     if board.rows.iter().any(|row| row.entry.is_some()) {
-        words.push_str(if are_compared(board) {
+        words.push_str(if board.marks.are_tested() {
             "Bold: the highest of the ranked entries; ≈: cannot be told apart from it by tests of every pair; underlined: the \
              highest that is clearly below. "
         } else {
-            "Bold: the highest of the ranked entries; underlined: the second; whether they differ was not tested. "
+            "Bold: the highest of the ranked entries; whether others differ from it is not tested yet. "
         });
     }
     if board.rows.iter().any(|row| row.reported) {

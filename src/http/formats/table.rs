@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::column::{CaptionDimension, Column, Unit};
+use crate::domain::column::{CaptionDimension, Column};
 use crate::domain::paper::{PaperGroup, paper_tables};
 use crate::domain::submission::Group;
 use crate::evaluation::board_query::View;
 use crate::evaluation::board_rows::{GroupAverages, Row, ScoreCell};
+use crate::evaluation::marks::{Mark, Marks};
 use crate::evaluation::standing::Leaderboard;
 use crate::scoring::decimals::to_decimals;
 
@@ -21,26 +22,13 @@ pub const CAPTIONS: [Column; 6] = [
     Column::MovingEcf,
 ];
 
-/// What is said of a value among the entries of its column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
-    /// Nothing.
-    None,
-    /// The highest.
-    Best,
-    /// It cannot be told apart from the highest.
-    TiesBest,
-    /// The highest of those that are below.
-    Second,
-}
-
 /// One cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     /// The value; a dash where there is none.
     pub text: String,
     /// How it stands.
-    pub mark: Mark,
+    pub mark: Option<Mark>,
     /// The mean of the rows, where another one is printed in the paper.
     pub computed: Option<String>,
     /// The change from static cameras to moving ones, with its sign.
@@ -74,10 +62,8 @@ pub fn question_columns(board: &Leaderboard) -> Vec<Column> {
 /// The lines of a table with these columns: the rows in the board's order, in groups with a heading and averages if it is
 /// laid out so.
 pub fn lines<'a>(board: &'a Leaderboard, columns: &[Column]) -> Vec<Line<'a>> {
-    let marks: Vec<Marks> = columns.iter().map(|column| Marks::of(&board.rows, *column)).collect();
     let line = |row: &'a Row| {
-        let cells = columns.iter().zip(&marks).map(|(column, marks)| row_cell(row, *column, marks));
-        Line::Row(row, cells.collect())
+        Line::Row(row, columns.iter().map(|column| row_cell(row, *column, &board.marks)).collect())
     };
     if board.query.view == View::Ranks {
         return board.rows.iter().map(line).collect();
@@ -95,12 +81,6 @@ pub fn lines<'a>(board: &'a Leaderboard, columns: &[Column]) -> Vec<Line<'a>> {
     lines
 }
 
-/// Whether the marks rest on pairwise tests.
-pub fn are_compared(board: &Leaderboard) -> bool {
-    let marks = || Column::ALL.iter().map(|column| Marks::of(&board.rows, *column));
-    marks().any(|marks| marks.compared) && marks().all(|marks| marks.compared || marks.best.is_none())
-}
-
 fn heading(group: Option<Group>) -> &'static str {
     match group {
         Some(Group::OpenSmall) => "Open-source VLMs (below 10B)",
@@ -110,73 +90,17 @@ fn heading(group: Option<Group>) -> &'static str {
     }
 }
 
-/// What is marked in a column.
-struct Marks {
-    best: Option<f64>,
-    second: Option<f64>,
-    /// Whether every entry was compared with the best one.
-    compared: bool,
-}
-
-impl Marks {
-    /// Over the entries alone: the paper's rows and baselines are not ranked.
-    fn of(rows: &[Row], column: Column) -> Marks {
-        let entries: Vec<(f64, Option<bool>)> = rows
-            .iter()
-            .filter(|row| row.entry.is_some())
-            .filter_map(|row| {
-                let ties_best = row.standings.get(&column).map(|standing| standing.ties_best);
-                Some((row.scores.get(&column)?.value, ties_best))
-            })
-            .collect();
-        let highest = |values: &mut dyn Iterator<Item = f64>| values.max_by(f64::total_cmp);
-        let best = highest(&mut entries.iter().map(|(value, _)| *value));
-        let is_best = |value: f64| Some(value) == best;
-        // Where only a part of the board is shown, the best of it may not be the one that all were compared with.
-        let compared = best.is_some()
-            && entries.iter().all(|(value, ties_best)| match ties_best {
-                Some(ties_best) => *ties_best || !is_best(*value),
-                None => false,
-            });
-        let is_below = |(value, ties_best): &&(f64, Option<bool>)| {
-            !is_best(*value) && (!compared || *ties_best == Some(false))
-        };
-        let second = highest(&mut entries.iter().filter(is_below).map(|(value, _)| *value));
-        Marks { best, second, compared }
-    }
-
-    fn mark(&self, row: &Row, column: Column, value: f64) -> Mark {
-        if row.entry.is_none() {
-            return Mark::None;
-        }
-        let ties_best = row.standings.get(&column).is_some_and(|standing| standing.ties_best);
-        match value {
-            value if Some(value) == self.best => Mark::Best,
-            _ if self.compared && ties_best => Mark::TiesBest,
-            value if Some(value) == self.second => Mark::Second,
-            _ => Mark::None,
-        }
-    }
-}
-
 fn plain(text: impl Into<String>) -> Cell {
-    Cell { text: text.into(), mark: Mark::None, computed: None, change: None }
+    Cell { text: text.into(), mark: None, computed: None, change: None }
 }
 
 fn row_cell(row: &Row, column: Column, marks: &Marks) -> Cell {
     match (row.printed.get(&column), row.scores.get(&column)) {
         (Some(printed), _) => plain(printed),
         (None, Some(ScoreCell { value, unit, .. })) => {
-            Cell { mark: marks.mark(row, column, *value), ..plain(to_decimals(*value, places(*unit))) }
+            Cell { mark: marks.find(row, column), ..plain(to_decimals(*value, unit.places())) }
         }
         (None, None) => plain(DASH),
-    }
-}
-
-fn places(unit: Unit) -> usize {
-    match unit {
-        Unit::Percent => 1,
-        Unit::Points => 2,
     }
 }
 
@@ -202,7 +126,7 @@ fn own_average(averages: &GroupAverages, column: Column) -> Cell {
         let change = to_decimals(*change, 2);
         if change.starts_with('-') { change } else { format!("+{change}") }
     };
-    Cell { change: change.map(signed), ..plain(to_decimals(*value, places(column.unit()))) }
+    Cell { change: change.map(signed), ..plain(to_decimals(*value, column.unit().places())) }
 }
 
 fn printed_average(paper: &PaperGroup, computed: &BTreeMap<Column, f64>, column: Column) -> Cell {

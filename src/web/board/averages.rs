@@ -9,7 +9,7 @@ use super::table::{Field, Sheet};
 use crate::domain::paper::paper_tables;
 use crate::domain::submission::Group;
 use crate::scoring::decimals::to_decimals;
-use crate::web::figures::{places, signed};
+use crate::web::figures::signed;
 
 /// The rows of averages that a group has.
 pub(super) fn average_rows(shown: &Shown<'_>, sheet: &Sheet, group: Group) -> Markup {
@@ -45,7 +45,7 @@ fn entries_average(shown: &Shown<'_>, sheet: &Sheet, group: Group, entries: usiz
     let title =
         if entries == 1 { "Average of 1 entry".to_owned() } else { format!("Average of {entries} entries") };
     let text = |field: Field| match field {
-        Field::Score(column) => Some(to_decimals(*averages?.averages.get(&column)?, places(column.unit()))),
+        Field::Score(column) => Some(to_decimals(*averages?.averages.get(&column)?, column.unit().places())),
         Field::Change(dimension) => Some(signed(*averages?.change.get(&dimension)?, 2)),
     };
     row(shown, sheet, (group, &title), |field| html! { (text(field).as_deref().unwrap_or(MISSING)) })

@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::marks::Mark;
 use crate::domain::column::{CaptionDimension, Column};
 use crate::domain::paper::printed_number;
 use crate::evaluation::board_rows::Row;
+use crate::evaluation::marks::Mark;
 use crate::scoring::changes::Change;
 use crate::scoring::decimals::{rounded, to_decimals};
-use crate::web::figures::{interval, places, signed};
+use crate::web::figures::{interval, signed};
 
 /// What stands for a value that is missing.
 pub(super) const MISSING: &str = "–";
@@ -19,7 +19,7 @@ pub(super) fn score(row: &Row, column: Column, mark: Option<Mark>, hides_interva
     if let Some(printed) = row.printed.get(&column) {
         return html! { (printed) };
     }
-    let value = to_decimals(cell.value, places(cell.unit));
+    let value = to_decimals(cell.value, cell.unit.places());
     html! {
         @match mark {
             Some(Mark::Best) => { b { (value) } span.hidden { ", best" } }

@@ -4,7 +4,7 @@ use crate::domain::column::{Column, Unit};
 use crate::evaluation::board_rows::{Row, ScoreCell};
 use crate::evaluation::standing::Leaderboard;
 use crate::scoring::decimals::to_decimals;
-use crate::web::figures::{grouped, places};
+use crate::web::figures::grouped;
 
 /// Names that are told at most before the rest is counted.
 const MAX_NAMES: usize = 3;
@@ -71,7 +71,7 @@ pub(super) fn first_two(board: &Leaderboard) -> Option<[&str; 2]> {
 }
 
 fn amount(column: Column, value: f64) -> String {
-    let text = to_decimals(value, places(column.unit()));
+    let text = to_decimals(value, column.unit().places());
     match column.unit() {
         Unit::Percent => format!("{text}\u{a0}%"),
         Unit::Points => format!("{text} of 5"),

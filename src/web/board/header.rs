@@ -10,7 +10,7 @@ use crate::domain::question::Split;
 use crate::domain::submission::Group;
 use crate::evaluation::standing::Leaderboard;
 use crate::scoring::decimals::to_decimals;
-use crate::web::figures::{grouped, places};
+use crate::web::figures::grouped;
 use crate::web::frame;
 
 /// Characters of a hash that tell one from another.
@@ -120,7 +120,7 @@ pub(super) fn reading(shown: &Shown<'_>) -> Markup {
                      Intervals that overlap may still differ: the marks come from the tests."
                 }
                 @if let Some(smallest) = shown.board.facts.smallest_difference.get(&column) {
-                    dt { (to_decimals(*smallest, places(column.unit()))) }
+                    dt { (to_decimals(*smallest, column.unit().places())) }
                     dd {
                         "The smallest difference in " (column) " that two neighbours here would show four times in five; what is \
                          smaller will mostly pass for chance."

@@ -6,7 +6,6 @@ mod controls;
 mod finding;
 mod foot;
 mod header;
-mod marks;
 mod shown;
 mod table;
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The part of a board that a page shows: which rows a filter leaves, and which of them stand on the page. Knows nothing of
 //! how they look.
 
-use super::marks::Marks;
 use super::view::BoardView;
 use crate::domain::submission::Group;
 use crate::evaluation::board_query::View;
@@ -17,7 +16,6 @@ pub(super) struct Shown<'a> {
     pub(super) view: &'a BoardView,
     /// Scheme and host of this server, where it was told.
     pub(super) origin: Option<&'a str>,
-    pub(super) marks: Marks,
     /// Entries and the paper's rows on this page, in order.
     pub(super) rows: Vec<&'a Row>,
     /// Baselines that never see a video; they stand on every page.
@@ -44,7 +42,6 @@ impl<'a> Shown<'a> {
             board,
             view,
             origin,
-            marks: Marks::of(&board.rows),
             rows: left.iter().skip(first).take(ROWS_A_PAGE).copied().collect(),
             blind: board.rows.iter().filter(|row| row.blind).collect(),
             entries: left.iter().filter(|row| row.entry.is_some()).count(),

@@ -273,7 +273,7 @@ fn entry_row(shown: &Shown<'_>, sheet: &Sheet, row: &Row) -> Markup {
             }
             td.rank { (rank(shown, row)) }
             (sheet.cells(|field| match field {
-                Field::Score(column) => cells::score(row, column, shown.marks.find(row, column), hides_intervals),
+                Field::Score(column) => cells::score(row, column, shown.board.marks.find(row, column), hides_intervals),
                 Field::Change(dimension) => cells::change(row, dimension, hides_intervals),
             }))
         }

@@ -7,7 +7,6 @@ use flate2::write::GzEncoder;
 
 use super::BoardView;
 use super::finding::finding;
-use super::marks::{Mark, Marks};
 use super::page;
 use crate::domain::column::Column;
 use crate::domain::instant::rfc3339;
@@ -15,6 +14,7 @@ use crate::domain::question::Split;
 use crate::domain::submission::Group;
 use crate::evaluation::board_query::BoardQuery;
 use crate::evaluation::board_rows::{Row, ScoreCell};
+use crate::evaluation::marks::{Mark, Marks};
 use crate::evaluation::standing::{BoardFacts, Leaderboard, column_head};
 use crate::scoring::standings::Standing;
 
@@ -74,6 +74,7 @@ fn board(rows: Vec<Row>) -> Leaderboard {
         as_of: None,
         sort: "-MCQ".to_owned(),
         columns: Column::ALL.iter().map(|column| column_head(*column)).collect(),
+        marks: Marks::of(&rows),
         rows: rows.into_iter().zip(ranks).map(ranked).collect(),
         groups: Vec::new(),
         query: BoardQuery::of(Split::Test),

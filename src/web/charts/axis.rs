@@ -25,11 +25,7 @@ pub(in super::super) struct Axis {
 impl Axis {
     /// The axis from 0 to the highest value that there can be.
     pub(in super::super) fn whole(unit: Unit) -> Axis {
-        let (high, step) = match unit {
-            Unit::Percent => (100.0, 20.0),
-            Unit::Points => (5.0, 1.0),
-        };
-        Axis { low: 0.0, high, step, unit }
+        Axis { low: 0.0, high: unit.top(), step: unit.top() / 5.0, unit }
     }
 
     /// The part of the whole axis that holds these values, from 0 where that costs little.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
-use super::super::figures::{interval, places};
+use super::super::figures::interval;
 use super::axis::Axis;
 use crate::domain::submission::Group;
 use crate::evaluation::board_rows::{Row, ScoreCell};
@@ -71,7 +71,7 @@ pub(super) fn full_name(row: &Row) -> String {
 
 /// A cell's value with its column's decimals.
 pub(super) fn figure(cell: &ScoreCell) -> String {
-    to_decimals(cell.value, places(cell.unit))
+    to_decimals(cell.value, cell.unit.places())
 }
 
 /// A cell's value and interval.

@@ -8,6 +8,7 @@ use crate::domain::question::Split;
 use crate::domain::submission::Group;
 use crate::evaluation::board_query::BoardQuery;
 use crate::evaluation::board_rows::{Row, ScoreCell};
+use crate::evaluation::marks::Marks;
 use crate::evaluation::standing::{BoardFacts, Leaderboard};
 use crate::scoring::standings::Standing;
 
@@ -72,6 +73,7 @@ fn board(rows: Vec<Row>) -> Leaderboard {
         as_of: None,
         sort: "-MCQ".to_owned(),
         columns: Vec::new(),
+        marks: Marks::of(&rows),
         rows,
         groups: Vec::new(),
         query: BoardQuery::of(Split::Test),

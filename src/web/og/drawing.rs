@@ -5,7 +5,7 @@
 use maud::{Markup, html};
 
 use super::super::charts::{Axis, cut};
-use super::super::figures::{interval, places};
+use super::super::figures::interval;
 use super::raster::{HEIGHT, WIDTH};
 use crate::domain::column::{Column, Unit};
 use crate::domain::submission::Group;
@@ -44,7 +44,7 @@ pub(super) fn board(board: &Leaderboard) -> Markup {
             @let y = 242 + ROW_PX * place as u32;
             (text(MARGIN, y, 28, false, TEXT, &printable(&row.model_name, 26)))
             (value_line(&axis, row, cell, (PLOT_X, PLOT_PX), f64::from(y) - 10.0))
-            (right(y, 28, &to_decimals(cell.value, places(cell.unit))))
+            (right(y, 28, &to_decimals(cell.value, cell.unit.places())))
         }
         @if first.is_empty() { (text(MARGIN, 300, 32, false, TEXT, "No published entry yet.")) }
     })
@@ -79,7 +79,7 @@ fn standing(board: &Leaderboard, row: &Row, cell: &ScoreCell) -> Markup {
     let axis = Axis::whole(Unit::Percent);
     let (left, width) = (f64::from(MARGIN), f64::from(WIDTH - 2 * MARGIN));
     html! {
-        (text(MARGIN, 372, 72, true, TEXT, &format!("{} %", to_decimals(cell.value, places(cell.unit)))))
+        (text(MARGIN, 372, 72, true, TEXT, &format!("{} %", to_decimals(cell.value, cell.unit.places()))))
         (text(410, 340, 28, false, TEXT, &format!("MCQ, 95 % interval {}", interval(cell))))
         (text(410, 378, 28, false, TEXT, &format!("rank {rank} of {}", others.len())))
         line x1=(left) x2=(left + width) y1="470" y2="470" stroke=(HAIRLINE) stroke-width="2" {}
