@@ -2,6 +2,7 @@
 
 use secchi::accounts::{NewTeam, create_team};
 use secchi::benchmark::import::{NewRelease, import_release};
+use secchi::domain::actor::Actor;
 use secchi::domain::column::Column;
 use secchi::domain::question::Split;
 use secchi::domain::submission::{Access, Feedback, Metadata, SubmissionState, Visibility};
@@ -27,9 +28,11 @@ pub async fn ledger_of(entries: usize, scaled: &Scaled, folder: &std::path::Path
     let store = Store::open(&format!("sqlite://{}", folder.join("board.db").display())).await.unwrap();
     let new =
         NewRelease { name: "scaled".into(), split: Split::Test, feedback: Feedback::None, videos: None };
-    let imported = import_release(&store, new, scaled.records.as_slice(), None, 0).await.unwrap();
+    let imported = import_release(&store, &Actor::command_line(), new, scaled.records.as_slice(), None, 0)
+        .await
+        .unwrap();
     let team = NewTeam { slug: "bench".into(), name: "Bench".into(), email: None, role: Role::Team };
-    let (team, _) = create_team(&store, team, 0).await.unwrap();
+    let (team, _) = create_team(&store, &Actor::command_line(), team, 0).await.unwrap();
     let seeded: Result<(), StoreError> = store
         .write(move |connection| {
             let configuration = ConfigurationRow {

@@ -8,6 +8,7 @@ use actix_web::{App, HttpResponse, HttpServer, web};
 use reqwest::multipart::{Form, Part};
 use secchi::accounts::{NewTeam, create_team};
 use secchi::benchmark::import::{NewRelease, import_release};
+use secchi::domain::actor::Actor;
 use secchi::domain::question::Split;
 use secchi::domain::submission::Feedback;
 use secchi::domain::team::Role;
@@ -106,9 +107,11 @@ impl Server {
         let store = Store::open(&url).await.unwrap();
         let new =
             NewRelease { name: "scaled".into(), split: Split::Test, feedback: Feedback::None, videos: None };
-        import_release(&store, new, scaled.records.as_slice(), None, 0).await.unwrap();
+        import_release(&store, &Actor::command_line(), new, scaled.records.as_slice(), None, 0)
+            .await
+            .unwrap();
         let team = NewTeam { slug: "bench".into(), name: "Bench".into(), email: None, role: Role::Team };
-        let (_, key) = create_team(&store, team, 0).await.unwrap();
+        let (_, key) = create_team(&store, &Actor::command_line(), team, 0).await.unwrap();
         drop(store);
         let mut command = Command::new(env!("CARGO_BIN_EXE_secchi"));
         command

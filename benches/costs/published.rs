@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use secchi::accounts::{NewTeam, create_team};
 use secchi::benchmark::import::{NewRelease, import_release};
+use secchi::domain::actor::Actor;
 use secchi::domain::choice::{Choice, Reason};
 use secchi::domain::column::Column;
 use secchi::domain::outcome::Outcome;
@@ -127,13 +128,16 @@ impl Published {
         let store = Store::open(&database_url).await.unwrap();
         let new =
             NewRelease { name: "scaled".into(), split: Split::Test, feedback: Feedback::None, videos: None };
-        let imported = import_release(&store, new, scaled.records.as_slice(), None, 0).await.unwrap();
+        let imported =
+            import_release(&store, &Actor::command_line(), new, scaled.records.as_slice(), None, 0)
+                .await
+                .unwrap();
         let current = store.read(find_current_configuration).await.unwrap().unwrap();
         let (mut teams, mut keys) = (Vec::new(), Vec::new());
         for number in 0..TEAMS {
             let (slug, name) = (format!("team-{number}"), format!("Team {number}"));
             let new = NewTeam { slug, name, email: None, role: Role::Team };
-            let (team, key) = create_team(&store, new, 0).await.unwrap();
+            let (team, key) = create_team(&store, &Actor::command_line(), new, 0).await.unwrap();
             teams.push(team.id);
             keys.push(key);
         }

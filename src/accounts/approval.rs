@@ -1,12 +1,14 @@
 //! Signing up, as the maintainers see it: who waits, whom they may know already, and what they decide. Knows nothing of
 //! requests.
 
+use crate::domain::actor::Actor;
 use crate::domain::signup::{Identity, Likeness, SignupState};
 use crate::domain::submission::{MetadataFault, reason_fault};
 use crate::domain::team::Role;
+use crate::store::audit::insert_audit;
 use crate::store::signups::{self, Signup};
 use crate::store::teams::{self, Team};
-use crate::store::{DbConnection, Store, StoreError, insert_audit};
+use crate::store::{DbConnection, Store, StoreError};
 
 /// Earlier sign-ups that each one is compared with, the newest.
 const COMPARED: i64 = 2000;
@@ -108,11 +110,11 @@ fn similar(signup: &Signup, teams: &[Team], others: &[Signup]) -> Vec<Similar> {
 /// When there is no such sign-up, it was decided before, or the short name was taken since.
 pub async fn approve_signup(
     store: &Store,
-    actor: &str,
+    actor: &Actor,
     id: &str,
     now_ms: i64,
 ) -> Result<(Signup, Team), ApprovalError> {
-    let (actor, id) = (actor.to_owned(), id.to_owned());
+    let (actor, id) = (actor.clone(), id.to_owned());
     store
         .write(move |connection| {
             signups::lock_signups(connection)?;
@@ -132,7 +134,7 @@ pub async fn approve_signup(
 /// When there is no such sign-up, it was decided before, or the reason is faulty.
 pub async fn reject_signup(
     store: &Store,
-    actor: &str,
+    actor: &Actor,
     id: &str,
     reason: &str,
     now_ms: i64,
@@ -140,13 +142,13 @@ pub async fn reject_signup(
     if let Some(fault) = reason_fault(reason) {
         return Err(ApprovalError::Reason(fault));
     }
-    let (actor, id, reason) = (actor.to_owned(), id.to_owned(), reason.trim().to_owned());
+    let (actor, id, reason) = (actor.clone(), id.to_owned(), reason.trim().to_owned());
     store
         .write(move |connection| {
             signups::lock_signups(connection)?;
             pending(connection, &id)?;
             signups::decide_signup(connection, &id, SignupState::Rejected, None, Some(&reason), now_ms)?;
-            let subject = (actor.as_str(), "reject_signup", id.as_str());
+            let subject = (&actor, "reject_signup", id.as_str());
             insert_audit(connection, now_ms, subject, Some("pending"), Some(&reason))?;
             decided(connection, &id)
         })
@@ -156,7 +158,7 @@ pub async fn reject_signup(
 /// Makes the team of a pending sign-up whose short name is free.
 pub(super) fn make_team(
     connection: &mut DbConnection,
-    actor: &str,
+    actor: &Actor,
     signup: &Signup,
     now_ms: i64,
 ) -> Result<Team, StoreError> {

@@ -1,5 +1,6 @@
 //! Who a request comes from: the team and key behind a credential. Knows nothing of requests.
 
+use crate::domain::actor::Actor;
 use crate::domain::key::Scope;
 use crate::domain::team::Role;
 use crate::store::keys::{self, Key, KeyOwner};
@@ -53,12 +54,19 @@ pub struct Principal {
     pub scope: Scope,
     /// When the key ends, if it does.
     pub key_expires_at_ms: Option<i64>,
+    /// The address that the request came from.
+    pub place: String,
 }
 
 impl Principal {
     /// Whether this is a maintainer.
     pub fn is_maintainer(&self) -> bool {
         self.team.role == Role::Maintainer
+    }
+
+    /// The name and place under which the audit log keeps what is done.
+    pub fn actor(&self) -> Actor {
+        Actor::new(&self.team.slug, &self.place)
     }
 }
 
@@ -70,6 +78,7 @@ pub async fn authenticate(
     store: &Store,
     signer: &Signer,
     credential: &str,
+    place: String,
     now_ms: i64,
 ) -> Result<Principal, Unauthenticated> {
     let owner = if credential.starts_with(KEY_PREFIX) {
@@ -83,7 +92,7 @@ pub async fn authenticate(
         store.read(move |connection| keys::find_owner(connection, &key_id)).await?
     };
     let (key, team) = checked(owner, now_ms)?;
-    Ok(seen(store, key, team, now_ms))
+    Ok(seen(store, key, team, place, now_ms))
 }
 
 /// The session of a browser that shows this API key: its token, which holds no key.
@@ -99,7 +108,7 @@ pub async fn sign_in(
     if !key.starts_with(KEY_PREFIX) {
         return Err(Unauthenticated::Unknown);
     }
-    let principal = authenticate(store, signer, key, now_ms).await?;
+    let principal = authenticate(store, signer, key, String::new(), now_ms).await?;
     signer.sign_session(&principal.key_id, now_ms).map_err(Unauthenticated::Sign)
 }
 
@@ -111,6 +120,7 @@ pub async fn resume_session(
     store: &Store,
     signer: &Signer,
     token: &str,
+    place: String,
     now_ms: i64,
 ) -> Result<Principal, Unauthenticated> {
     let key_id = signer.verify_session(token, now_ms).map_err(|error| match error {
@@ -119,15 +129,15 @@ pub async fn resume_session(
     })?;
     let owner = store.read(move |connection| keys::find_owner(connection, &key_id)).await?;
     let (key, team) = checked(owner, now_ms)?;
-    Ok(seen(store, key, team, now_ms))
+    Ok(seen(store, key, team, place, now_ms))
 }
 
 /// The holder of a key that is used just now.
-fn seen(store: &Store, key: Key, team: Team, now_ms: i64) -> Principal {
+fn seen(store: &Store, key: Key, team: Team, place: String, now_ms: i64) -> Principal {
     if key.last_used_at_ms.is_none_or(|last_ms| now_ms - last_ms >= LAST_USED_WITHIN_MS) {
         note_use(store.clone(), key.id.clone(), now_ms);
     }
-    Principal { team, key_id: key.id, scope: key.scope, key_expires_at_ms: key.expires_at_ms }
+    Principal { team, key_id: key.id, scope: key.scope, key_expires_at_ms: key.expires_at_ms, place }
 }
 
 /// Whether the API key with this id would be let in now.

@@ -1,15 +1,17 @@
 //! A team's own keys: more of them, fewer of them, new ones for old ones. A key gives no more than it has itself. Knows
 //! nothing of requests.
 
+use crate::domain::actor::Actor;
 use crate::domain::key::{Scope, name_fault};
 use crate::domain::submission::{MetadataFault, listed};
 use crate::domain::team::Role;
+use crate::store::audit::insert_audit;
 use crate::store::keys::{self, Key, load_keys};
 use crate::store::teams::{Team, find_team, lock_team};
-use crate::store::{DbConnection, Store, StoreError, insert_audit};
+use crate::store::{DbConnection, Store, StoreError};
 use crate::tokens;
 
-use super::{COMMAND_LINE, Principal};
+use super::Principal;
 
 /// How long a replaced key goes on unless said otherwise: a day.
 pub const OVERLAP_S: i64 = 24 * 3600;
@@ -122,7 +124,7 @@ pub async fn create_key(
             lock_team(connection, &asker.team.id)?;
             make_room(connection, &asker.team.id, now_ms)?;
             let made = add_key(connection, &asker.team.id, new, now_ms)?;
-            note(connection, (&asker.team.slug, "create_key"), &asker.team, &made.0, now_ms)?;
+            note(connection, (&asker.actor(), "create_key"), &asker.team, &made.0, now_ms)?;
             Ok(made)
         })
         .await
@@ -149,7 +151,7 @@ pub async fn revoke_key(
                 return Err(KeyError::Last);
             }
             keys::revoke_key(connection, &id, now_ms)?;
-            note(connection, (&asker.team.slug, "revoke_key"), &asker.team, &key, now_ms)?;
+            note(connection, (&asker.actor(), "revoke_key"), &asker.team, &key, now_ms)?;
             Ok(Key { revoked_at_ms: Some(now_ms), ..key })
         })
         .await
@@ -191,7 +193,7 @@ pub async fn rotate_key(
                 keys::update_expiry(connection, &id, ends_ms)?;
                 old.expires_at_ms = Some(ends_ms);
             }
-            note(connection, (&asker.team.slug, "rotate_key"), &asker.team, &old, now_ms)?;
+            note(connection, (&asker.actor(), "rotate_key"), &asker.team, &old, now_ms)?;
             Ok(Rotated { old, new, api_key })
         })
         .await
@@ -203,6 +205,7 @@ pub async fn rotate_key(
 /// When there is no such team or the key is faulty.
 pub async fn grant_key(
     store: &Store,
+    actor: &Actor,
     slug: &str,
     new: NewKey,
     now_ms: i64,
@@ -211,7 +214,7 @@ pub async fn grant_key(
     if !faults.is_empty() {
         return Err(KeyError::Faults(faults));
     }
-    let slug = slug.to_owned();
+    let (actor, slug) = (actor.clone(), slug.to_owned());
     store
         .write(move |connection| {
             let team = known_team(connection, &slug)?;
@@ -221,7 +224,7 @@ pub async fn grant_key(
             lock_team(connection, &team.id)?;
             make_room(connection, &team.id, now_ms)?;
             let made = add_key(connection, &team.id, new, now_ms)?;
-            note(connection, (COMMAND_LINE, "create_key"), &team, &made.0, now_ms)?;
+            note(connection, (&actor, "create_key"), &team, &made.0, now_ms)?;
             Ok(made)
         })
         .await
@@ -231,14 +234,20 @@ pub async fn grant_key(
 ///
 /// # Errors
 /// When there is no such team or key, or it has ended.
-pub async fn withdraw_key(store: &Store, slug: &str, id: &str, now_ms: i64) -> Result<Key, KeyError> {
-    let (slug, id) = (slug.to_owned(), id.to_owned());
+pub async fn withdraw_key(
+    store: &Store,
+    actor: &Actor,
+    slug: &str,
+    id: &str,
+    now_ms: i64,
+) -> Result<Key, KeyError> {
+    let (actor, slug, id) = (actor.clone(), slug.to_owned(), id.to_owned());
     store
         .write(move |connection| {
             let team = known_team(connection, &slug)?;
             let key = usable_key(connection, &team.id, &id, now_ms)?;
             keys::revoke_key(connection, &id, now_ms)?;
-            note(connection, (COMMAND_LINE, "revoke_key"), &team, &key, now_ms)?;
+            note(connection, (&actor, "revoke_key"), &team, &key, now_ms)?;
             Ok(key)
         })
         .await
@@ -304,7 +313,7 @@ fn known_team(connection: &mut DbConnection, slug: &str) -> Result<Team, KeyErro
 
 fn note(
     connection: &mut DbConnection,
-    (actor, action): (&str, &str),
+    (actor, action): (&Actor, &str),
     team: &Team,
     key: &Key,
     now_ms: i64,

@@ -7,17 +7,16 @@ pub mod keys;
 pub mod mailing;
 pub mod signup;
 
+use crate::domain::actor::Actor;
 use crate::domain::key::Scope;
 use crate::domain::team::{Role, is_slug};
+use crate::store::audit::insert_audit;
 use crate::store::keys::{Key, revoke_keys};
 use crate::store::teams::{self, Team};
-use crate::store::{DbConnection, Store, StoreError, insert_audit};
+use crate::store::{DbConnection, Store, StoreError};
 
 pub use identity::{Principal, Unauthenticated, authenticate, is_standing, resume_session, sign_in};
 use keys::{NewKey, add_key};
-
-/// Who the audit log names for what was done at the command line.
-pub const COMMAND_LINE: &str = "command line";
 
 /// What the key is called that a team begins with.
 const FIRST_KEY: &str = "first key";
@@ -62,7 +61,12 @@ pub struct NewTeam {
 ///
 /// # Errors
 /// When the short name is unusable or taken.
-pub async fn create_team(store: &Store, new: NewTeam, now_ms: i64) -> Result<(Team, String), AccountError> {
+pub async fn create_team(
+    store: &Store,
+    actor: &Actor,
+    new: NewTeam,
+    now_ms: i64,
+) -> Result<(Team, String), AccountError> {
     if !is_slug(&new.slug) {
         return Err(AccountError::Slug(new.slug));
     }
@@ -78,11 +82,11 @@ pub async fn create_team(store: &Store, new: NewTeam, now_ms: i64) -> Result<(Te
         disabled_at_ms: None,
         created_at_ms: now_ms,
     };
-    let made = team.clone();
+    let (actor, made) = (actor.clone(), team.clone());
     let added: Result<String, StoreError> = store
         .write(move |connection| {
             teams::insert_team(connection, &made)?;
-            let subject = (COMMAND_LINE, "create_team", made.slug.as_str());
+            let subject = (&actor, "create_team", made.slug.as_str());
             insert_audit(connection, now_ms, subject, None, Some(made.role.as_str()))?;
             Ok(first_key(connection, &made, now_ms)?.1)
         })
@@ -100,17 +104,17 @@ pub async fn create_team(store: &Store, new: NewTeam, now_ms: i64) -> Result<(Te
 /// When there is no such team.
 pub async fn disable_team(
     store: &Store,
-    actor: &str,
+    actor: &Actor,
     slug: String,
     now_ms: i64,
 ) -> Result<Team, AccountError> {
-    let actor = actor.to_owned();
+    let actor = actor.clone();
     store
         .write(move |connection| {
             let team = known_team(connection, &slug)?;
             if team.disabled_at_ms.is_none() {
                 teams::disable_team(connection, &team.id, now_ms)?;
-                let subject = (actor.as_str(), "disable_team", slug.as_str());
+                let subject = (&actor, "disable_team", slug.as_str());
                 insert_audit(connection, now_ms, subject, Some("enabled"), Some("disabled"))?;
             }
             known_team(connection, &slug)
@@ -122,7 +126,13 @@ pub async fn disable_team(
 ///
 /// # Errors
 /// When there is no such team or it is disabled.
-pub async fn rotate_key(store: &Store, slug: String, now_ms: i64) -> Result<String, AccountError> {
+pub async fn rotate_key(
+    store: &Store,
+    actor: &Actor,
+    slug: String,
+    now_ms: i64,
+) -> Result<String, AccountError> {
+    let actor = actor.clone();
     store
         .write(move |connection| {
             let team = known_team(connection, &slug)?;
@@ -130,7 +140,7 @@ pub async fn rotate_key(store: &Store, slug: String, now_ms: i64) -> Result<Stri
                 return Err(AccountError::Disabled(slug));
             }
             revoke_keys(connection, &team.id, now_ms)?;
-            insert_audit(connection, now_ms, (COMMAND_LINE, "rotate_key", &slug), None, None)?;
+            insert_audit(connection, now_ms, (&actor, "rotate_key", &slug), None, None)?;
             Ok(first_key(connection, &team, now_ms)?.1)
         })
         .await

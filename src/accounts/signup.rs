@@ -2,6 +2,7 @@
 //! told once. Knows nothing of who decides.
 
 use crate::config::SignupMode;
+use crate::domain::actor::Actor;
 use crate::domain::instant::DAY_MS;
 use crate::domain::signup::{Application, SignupState};
 use crate::domain::submission::MetadataFault;
@@ -19,7 +20,7 @@ const PER_ADDRESS_A_DAY: usize = 5;
 /// Sign-ups that may wait for a maintainer.
 const MAX_PENDING: i64 = 1000;
 
-/// Who the audit log names where nobody decided.
+/// Who the audit log names where nobody decided. Where from is not kept of applicants.
 const NOBODY: &str = "open sign-up";
 
 /// Tries at sending a key by e-mail, after which the applicant's page tells it instead.
@@ -128,7 +129,7 @@ pub async fn sign_up(
             };
             signups::insert_signup(connection, &signup, &tokens::hash_secret(&claim))?;
             if mode == SignupMode::Open {
-                make_team(connection, NOBODY, &signup, now_ms)?;
+                make_team(connection, &Actor::new(NOBODY, ""), &signup, now_ms)?;
             }
             let signup = signups::find_signup(connection, &signup.id)?.ok_or(SignupError::Unknown)?;
             Ok(Applied { signup, claim })

@@ -2,25 +2,24 @@
 
 use std::io::BufRead;
 
+use crate::domain::actor::Actor;
 use crate::domain::question::Split;
 use crate::domain::submission::Feedback;
 use crate::scoring::columns::ScoringError;
+use crate::store::audit::insert_audit;
 use crate::store::history::note_board_changes;
 use crate::store::ranges::{load_baselines, save_baselines};
 use crate::store::releases::{
     self, KeyRow, QuestionRow, Release, Video as VideoRow, activate_release, find_release, insert_release,
 };
 use crate::store::videos::insert_video_files;
-use crate::store::{Store, StoreError, bump_board_revision, insert_audit};
+use crate::store::{DbConnection, Store, StoreError, bump_board_revision};
 
 use super::baselines::baseline_scores;
 use super::cameras::settle_cameras;
 use super::files::{Files, FilesError, VideoFolder, Wanted, take_files};
 use super::release::{ReleaseContent, ReleaseError, read_release};
 use super::summary::{Summary, summarize};
-
-/// Who the audit log names for what was done at the command line.
-pub(super) const COMMAND_LINE: &str = "command line";
 
 /// Why a release was not imported or activated.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +84,7 @@ pub struct Imported {
 /// When anything about the file is faulty, or the name is taken by other content.
 pub async fn import_release(
     store: &Store,
+    actor: &Actor,
     new: NewRelease,
     file: impl BufRead,
     cameras: Option<Vec<u8>>,
@@ -115,9 +115,10 @@ pub async fn import_release(
     };
     let baselines = baseline_scores(&release.name, &content)?;
     let facts = files.as_ref().map(|files| files.rows(&release.id)).unwrap_or_default();
+    let actor = actor.clone();
     let stored: Result<(Release, bool), ImportError> = store
         .write(move |connection| {
-            let (release, already_there) = store_release(connection, release, &content, now_ms)?;
+            let (release, already_there) = store_release(connection, &actor, release, &content, now_ms)?;
             if !already_there {
                 insert_video_files(connection, &facts)?;
             }
@@ -146,7 +147,8 @@ fn wanted(content: &ReleaseContent) -> Vec<Wanted> {
 }
 
 fn store_release(
-    connection: &mut crate::store::DbConnection,
+    connection: &mut DbConnection,
+    actor: &Actor,
     mut release: Release,
     content: &ReleaseContent,
     now_ms: i64,
@@ -163,7 +165,7 @@ fn store_release(
     note_board_changes(connection, now_ms)?;
     bump_board_revision(connection)?;
     let subject = format!("{}/{}", release.split, release.name);
-    let action = (COMMAND_LINE, "import_release", subject.as_str());
+    let action = (actor, "import_release", subject.as_str());
     insert_audit(connection, now_ms, action, None, Some(&release.content_sha256))?;
     Ok((release, false))
 }
@@ -174,10 +176,12 @@ fn store_release(
 /// When there is no such release.
 pub async fn make_active(
     store: &Store,
+    actor: &Actor,
     split: Split,
     name: String,
     now_ms: i64,
 ) -> Result<Release, ImportError> {
+    let actor = actor.clone();
     store
         .write(move |connection| {
             let Some(release) = find_release(connection, split, &name)? else {
@@ -187,7 +191,7 @@ pub async fn make_active(
             activate_release(connection, split, &release.id)?;
             note_board_changes(connection, now_ms)?;
             bump_board_revision(connection)?;
-            let action = (COMMAND_LINE, "activate_release", split.as_str());
+            let action = (&actor, "activate_release", split.as_str());
             insert_audit(connection, now_ms, action, before.as_deref(), Some(&name))?;
             Ok(release)
         })

@@ -1,12 +1,14 @@
 //! The files of a release that stands already: what is missing is added, and nothing that it holds is changed.
 
+use crate::domain::actor::Actor;
 use crate::domain::question::Split;
+use crate::store::audit::insert_audit;
 use crate::store::releases::{Release, find_active_release, find_release};
 use crate::store::videos::{insert_video_files, load_video_files, load_videos};
-use crate::store::{DbConnection, Store, insert_audit};
+use crate::store::{DbConnection, Store};
 
 use super::files::{Files, VideoFolder, Wanted, take_files};
-use super::import::{COMMAND_LINE, ImportError};
+use super::import::ImportError;
 
 /// Adds the files of a folder to a release: to the named one, or to the active one of the split. All or, where one is
 /// unusable, none.
@@ -15,6 +17,7 @@ use super::import::{COMMAND_LINE, ImportError};
 /// When there is no such release, or a file is damaged or another one than the release holds.
 pub async fn add_videos(
     store: &Store,
+    actor: &Actor,
     split: Split,
     name: Option<String>,
     from: VideoFolder,
@@ -35,14 +38,14 @@ pub async fn add_videos(
     let (release, videos) = found?;
     let files = take_files(videos, from).await?;
     let rows = files.rows(&release.id);
-    let subject = format!("{split}/{}", release.name);
+    let (actor, subject) = (actor.clone(), format!("{split}/{}", release.name));
     let added: Result<(), ImportError> = store
         .write(move |connection| {
             if rows.is_empty() {
                 return Ok(());
             }
             insert_video_files(connection, &rows)?;
-            let action = (COMMAND_LINE, "add_videos", subject.as_str());
+            let action = (&actor, "add_videos", subject.as_str());
             Ok(insert_audit(connection, now_ms, action, None, Some(&format!("{} files", rows.len())))?)
         })
         .await;

@@ -13,6 +13,7 @@ use crate::benchmark::release::ReleaseError;
 use crate::benchmark::videos::add_videos;
 use crate::clock::Clock;
 use crate::config::StoreSettings;
+use crate::domain::actor::Actor;
 use crate::domain::instant::rfc3339;
 use crate::domain::question::Split;
 use crate::domain::submission::Feedback;
@@ -112,7 +113,8 @@ pub async fn run(command: DatasetCommand) -> anyhow::Result<()> {
         DatasetCommand::List(arguments) => list(arguments).await,
         DatasetCommand::Activate(ActivateArgs { name, split, store }) => {
             let store = Store::open(&store.database_url).await?;
-            let release = make_active(&store, split, name, Clock::System.now_ms()).await?;
+            let release =
+                make_active(&store, &Actor::command_line(), split, name, Clock::System.now_ms()).await?;
             println!("`{}` is the active release of `{split}`", release.name);
             Ok(())
         }
@@ -133,7 +135,15 @@ async fn import(arguments: ImportArgs) -> anyhow::Result<()> {
         feedback: arguments.feedback.unwrap_or(default_feedback),
         videos: arguments.videos.map(|folder| video_folder(folder, &arguments.store)),
     };
-    let imported = import_release(&store, new, BufReader::new(file), cameras, Clock::System.now_ms()).await;
+    let imported = import_release(
+        &store,
+        &Actor::command_line(),
+        new,
+        BufReader::new(file),
+        cameras,
+        Clock::System.now_ms(),
+    )
+    .await;
     match imported {
         Ok(imported) if arguments.json => println!("{}", json(&imported)),
         Ok(imported) => print(&imported),
@@ -152,7 +162,8 @@ async fn videos(arguments: VideosArgs) -> anyhow::Result<()> {
     let store = Store::open(&arguments.store.database_url).await?;
     let from = video_folder(arguments.folder, &arguments.store);
     let (split, now_ms) = (arguments.split, Clock::System.now_ms());
-    let (release, files) = add_videos(&store, split, arguments.release, from, now_ms).await?;
+    let (release, files) =
+        add_videos(&store, &Actor::command_line(), split, arguments.release, from, now_ms).await?;
     if arguments.json {
         println!(
             "{}",

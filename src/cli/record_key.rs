@@ -4,9 +4,9 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::report::table;
-use crate::accounts::COMMAND_LINE;
 use crate::clock::Clock;
 use crate::config::StoreSettings;
+use crate::domain::actor::Actor;
 use crate::domain::instant::rfc3339;
 use crate::evaluation::record_keys::rotate_record_key;
 use crate::store::Store;
@@ -62,7 +62,7 @@ pub async fn run(command: RecordKeyCommand) -> anyhow::Result<()> {
         }
         RecordKeyCommand::Rotate(RotateRecordKeyArgs { json, store }) => {
             let store = Store::open(&store.database_url).await?;
-            let made = rotate_record_key(&store, COMMAND_LINE, Clock::System.now_ms()).await?;
+            let made = rotate_record_key(&store, &Actor::command_line(), Clock::System.now_ms()).await?;
             if json {
                 println!("{}", shown(&made));
             } else {

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::clock::Clock;
 use crate::config::{JudgeSettings, StoreSettings};
+use crate::domain::actor::Actor;
 use crate::evaluation::catalogue::Catalogue;
 use crate::evaluation::judges::{Judges, is_offline};
 use crate::evaluation::staging::{self, ConfigurationView, configurations, find_candidate};
@@ -104,7 +105,7 @@ pub async fn stage(arguments: StageArgs) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    staging::stage(&store, candidate.clone(), now_ms).await?;
+    staging::stage(&store, &Actor::command_line(), candidate.clone(), now_ms).await?;
     if arguments.watch {
         watch(&store, &candidate.id).await?;
     }
@@ -136,7 +137,9 @@ pub async fn stage(arguments: StageArgs) -> anyhow::Result<()> {
 /// When there is none, a published entry lacks complete scores under it, or the database refuses.
 pub async fn activate(arguments: ActivateArgs) -> anyhow::Result<()> {
     let store = Store::open(&arguments.store.database_url).await?;
-    let done = staging::activate(&store, arguments.configuration, Clock::System.now_ms()).await?;
+    let done =
+        staging::activate(&store, &Actor::command_line(), arguments.configuration, Clock::System.now_ms())
+            .await?;
     if arguments.json {
         let (id, retired) = (&done.id, &done.retired);
         println!(

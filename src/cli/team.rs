@@ -2,9 +2,10 @@
 
 use clap::{Args, Subcommand};
 
-use crate::accounts::{self, COMMAND_LINE, NewTeam};
+use crate::accounts::{self, NewTeam};
 use crate::clock::Clock;
 use crate::config::StoreSettings;
+use crate::domain::actor::Actor;
 use crate::domain::instant::rfc3339;
 use crate::domain::question::Split;
 use crate::domain::team::Role;
@@ -121,7 +122,7 @@ pub async fn run(command: TeamCommand) -> anyhow::Result<()> {
         TeamCommand::List(arguments) => list(arguments).await,
         TeamCommand::Disable(DisableArgs { team: SlugArgs { slug, json, store } }) => {
             let store = Store::open(&store.database_url).await?;
-            accounts::disable_team(&store, COMMAND_LINE, slug.clone(), now_ms).await?;
+            accounts::disable_team(&store, &Actor::command_line(), slug.clone(), now_ms).await?;
             if json {
                 println!("{}", serde_json::json!({"slug": slug, "disabled": true}));
             } else {
@@ -131,7 +132,7 @@ pub async fn run(command: TeamCommand) -> anyhow::Result<()> {
         }
         TeamCommand::RotateKey(RotateKeyArgs { team: SlugArgs { slug, json, store } }) => {
             let store = Store::open(&store.database_url).await?;
-            let key = accounts::rotate_key(&store, slug.clone(), now_ms).await?;
+            let key = accounts::rotate_key(&store, &Actor::command_line(), slug.clone(), now_ms).await?;
             if json {
                 println!("{}", serde_json::json!({"slug": slug, "api_key": key}));
             } else {
@@ -151,7 +152,7 @@ async fn grant(arguments: GrantArgs, now_ms: i64) -> anyhow::Result<()> {
     let GrantArgs { team: SlugArgs { slug, json, store }, split, amount, reason } = arguments;
     let store = Store::open(&store.database_url).await?;
     let grant = Grant { split, amount, reason };
-    let entry = grant_quota(&store, COMMAND_LINE, &slug, grant, now_ms).await?;
+    let entry = grant_quota(&store, &Actor::command_line(), &slug, grant, now_ms).await?;
     if json {
         println!("{}", serde_json::json!({"slug": slug, "split": split, "amount": amount, "day": entry.day}));
     } else {
@@ -171,7 +172,7 @@ async fn create(arguments: CreateArgs, now_ms: i64) -> anyhow::Result<()> {
         email: arguments.email,
         role: if arguments.maintainer { Role::Maintainer } else { Role::Team },
     };
-    let (team, key) = accounts::create_team(&store, new, now_ms).await?;
+    let (team, key) = accounts::create_team(&store, &Actor::command_line(), new, now_ms).await?;
     if arguments.json {
         let made = serde_json::json!({
             "id": team.id, "slug": team.slug, "name": team.name, "role": team.role, "api_key": key,

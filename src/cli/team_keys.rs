@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use crate::accounts::keys::{NewKey, grant_key, withdraw_key};
 use crate::clock::Clock;
 use crate::config::StoreSettings;
+use crate::domain::actor::Actor;
 use crate::domain::instant::{parse_rfc3339, rfc3339};
 use crate::domain::key::Scope;
 use crate::store::Store;
@@ -82,7 +83,7 @@ pub async fn run(command: KeyCommand) -> anyhow::Result<()> {
         KeyCommand::Create(arguments) => create(arguments, now_ms).await,
         KeyCommand::Revoke(RevokeKeyArgs { slug, id, json, store }) => {
             let store = Store::open(&store.database_url).await?;
-            let key = withdraw_key(&store, &slug, &id, now_ms).await?;
+            let key = withdraw_key(&store, &Actor::command_line(), &slug, &id, now_ms).await?;
             if json {
                 println!("{}", serde_json::json!({"id": key.id, "name": key.name, "revoked": true}));
             } else {
@@ -96,7 +97,9 @@ pub async fn run(command: KeyCommand) -> anyhow::Result<()> {
 async fn create(arguments: CreateKeyArgs, now_ms: i64) -> anyhow::Result<()> {
     let store = Store::open(&arguments.store.database_url).await?;
     let CreateKeyArgs { slug, name, scope, expires_at: expires_at_ms, .. } = arguments;
-    let (key, api_key) = grant_key(&store, &slug, NewKey { name, scope, expires_at_ms }, now_ms).await?;
+    let (key, api_key) =
+        grant_key(&store, &Actor::command_line(), &slug, NewKey { name, scope, expires_at_ms }, now_ms)
+            .await?;
     if arguments.json {
         let made = serde_json::json!({
             "id": key.id, "name": key.name, "scope": key.scope, "expires_at": key.expires_at_ms.map(rfc3339),

@@ -2,10 +2,10 @@
 
 use clap::Args;
 
-use crate::accounts::COMMAND_LINE;
 use crate::accounts::approval::{Compared, Similar, approve_signup, list_signups, reject_signup};
 use crate::clock::Clock;
 use crate::config::StoreSettings;
+use crate::domain::actor::Actor;
 use crate::domain::instant::rfc3339;
 use crate::domain::signup::SignupState;
 use crate::store::Store;
@@ -61,7 +61,7 @@ pub struct RejectArgs {
 /// When the database refuses, or there is no such sign-up that waits.
 pub async fn approve(ApproveArgs { id, json, store }: ApproveArgs) -> anyhow::Result<()> {
     let store = Store::open(&store.database_url).await?;
-    let (_, team) = approve_signup(&store, COMMAND_LINE, &id, Clock::System.now_ms()).await?;
+    let (_, team) = approve_signup(&store, &Actor::command_line(), &id, Clock::System.now_ms()).await?;
     if json {
         println!("{}", serde_json::json!({"id": id, "state": "approved", "slug": team.slug}));
     } else {
@@ -76,7 +76,8 @@ pub async fn approve(ApproveArgs { id, json, store }: ApproveArgs) -> anyhow::Re
 /// When the database refuses, or there is no such sign-up that waits.
 pub async fn reject(RejectArgs { id, reason, json, store }: RejectArgs) -> anyhow::Result<()> {
     let store = Store::open(&store.database_url).await?;
-    let rejected = reject_signup(&store, COMMAND_LINE, &id, &reason, Clock::System.now_ms()).await?;
+    let rejected =
+        reject_signup(&store, &Actor::command_line(), &id, &reason, Clock::System.now_ms()).await?;
     let slug = rejected.application.slug;
     if json {
         println!("{}", serde_json::json!({"id": id, "state": "rejected", "slug": slug}));

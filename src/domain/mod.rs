@@ -1,5 +1,6 @@
 //! Nouns of the benchmark and their rules. Knows nothing of storage, HTTP or time.
 
+pub mod actor;
 pub mod camera;
 pub mod choice;
 pub mod column;

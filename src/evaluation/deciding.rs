@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::domain::actor::Actor;
 use crate::domain::outcome::{FailureReason, MAX_SCORE, Outcome};
 use crate::domain::question::Rubric;
 use crate::domain::submission::{MetadataFault, SubmissionState, reason_fault};
+use crate::store::audit::insert_audit;
 use crate::store::configurations::lock_configuration;
 use crate::store::decisions::{Decision, find_decision, insert_decision};
 use crate::store::failures::{FailureRow, insert_failure};
 use crate::store::submissions::{self, Progress, Submission};
-use crate::store::{DbConnection, StoreError, bump_board_revision, insert_audit, leases, rejudgings, scores};
+use crate::store::{DbConnection, StoreError, bump_board_revision, leases, rejudgings, scores};
 
 use super::Evaluation;
 use super::catalogue::GradingRelease;
@@ -92,7 +94,7 @@ enum Standing {
 /// When there is no such submission, the answer has not failed, the decision is faulty, or the database fails.
 pub async fn decide(
     evaluation: &Evaluation,
-    maintainer: &str,
+    actor: &Actor,
     id: &str,
     new: NewDecision,
 ) -> Result<Submission, DecisionError> {
@@ -113,11 +115,11 @@ pub async fn decide(
             key,
             scores,
             reason: new.reason.trim().to_owned(),
-            by: maintainer.to_owned(),
+            by: actor.name.clone(),
             at_ms: evaluation.clock.now_ms(),
         };
         // None: it was changed meanwhile, and is looked at again.
-        if let Some(decided) = try_decision(evaluation, case, place, decision).await? {
+        if let Some(decided) = try_decision(evaluation, actor, case, place, decision).await? {
             return Ok(decided);
         }
     }
@@ -163,6 +165,7 @@ fn scores_of(new: &NewDecision, rubric: Rubric) -> [u8; 3] {
 /// Decides an answer, unless the submission was changed since it was looked at.
 async fn try_decision(
     evaluation: &Evaluation,
+    actor: &Actor,
     case: Case,
     place: usize,
     decision: Decision,
@@ -171,7 +174,7 @@ async fn try_decision(
     let mut after = before.clone();
     after[place] = Outcome::Rubric { scores: decision.scores };
     let ending = Ending::of(evaluation, (&release, &answers), &configuration_id, after).await?;
-    let (id, now_ms) = (submission.id, evaluation.clock.now_ms());
+    let (actor, id, now_ms) = (actor.clone(), submission.id, evaluation.clock.now_ms());
     let decided: Result<Option<(Submission, bool)>, DecisionError> = evaluation
         .store
         .write(move |connection| {
@@ -208,7 +211,7 @@ async fn try_decision(
                     end_rejudging(connection, &id, &configuration, &ending, now_ms)?;
                 }
             }
-            note_in_log(connection, &id, &configuration_id, failure, &decision)?;
+            note_in_log(connection, (&actor, &id), &configuration_id, failure, &decision)?;
             bump_board_revision(connection)?;
             let ended = find(connection, &id)?;
             let has_ended = ended.state != submission.state;
@@ -283,12 +286,12 @@ fn note_failed(
 
 fn note_in_log(
     connection: &mut DbConnection,
-    id: &str,
+    (actor, id): (&Actor, &str),
     configuration_id: &str,
     failure: FailureReason,
     decision: &Decision,
 ) -> Result<(), StoreError> {
-    let Decision { question_id, scores, reason, by, at_ms, .. } = decision;
+    let Decision { question_id, scores, reason, at_ms, .. } = decision;
     let said = |mut what: serde_json::Value| {
         what["configuration"] = configuration_id.into();
         what["question_id"] = question_id.as_str().into();
@@ -296,6 +299,6 @@ fn note_in_log(
     };
     let before = said(serde_json::json!({ "failed": failure }));
     let after = said(serde_json::json!({ "scores": scores, "reason": reason }));
-    let subject = (by.as_str(), "decide_answer", id);
+    let subject = (actor, "decide_answer", id);
     insert_audit(connection, *at_ms, subject, Some(&before), Some(&after))
 }

@@ -2,16 +2,17 @@
 
 use serde::Deserialize;
 
+use crate::domain::actor::Actor;
 use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
 use crate::domain::submission::{
     Metadata, MetadataFault, SubmissionState, Visibility, link_faults, reason_fault,
 };
+use crate::store::audit::insert_audit;
 use crate::store::configurations::find_current_configuration;
 use crate::store::submissions::{self, Progress, Submission};
 use crate::store::{
-    DbConnection, StoreError, bump_board_revision, failures, insert_audit, leases, publication, rejudgings,
-    scores,
+    DbConnection, StoreError, bump_board_revision, failures, leases, publication, rejudgings, scores,
 };
 
 use super::Evaluation;
@@ -194,10 +195,10 @@ pub async fn cancel_submission(
 /// When there is none, or there is nothing to try again.
 pub async fn retry_submission(
     evaluation: &Evaluation,
-    maintainer: &str,
+    actor: &Actor,
     id: &str,
 ) -> Result<Submission, LifecycleError> {
-    let (actor, id, now_ms) = (maintainer.to_owned(), id.to_owned(), evaluation.clock.now_ms());
+    let (actor, id, now_ms) = (actor.clone(), id.to_owned(), evaluation.clock.now_ms());
     let retried: Result<(Submission, bool), LifecycleError> = evaluation
         .store
         .write(move |connection| {
@@ -215,7 +216,7 @@ pub async fn retry_submission(
             };
             failures::reset_calls(connection, &id)?;
             bump_board_revision(connection)?;
-            let subject = (actor.as_str(), "retry_submission", id.as_str());
+            let subject = (&actor, "retry_submission", id.as_str());
             insert_audit(connection, now_ms, subject, Some(before), Some(after))?;
             Ok((owned(connection, None, &id)?, is_own))
         })
@@ -275,14 +276,14 @@ pub(super) fn start_anew(connection: &mut DbConnection, submission: &Submission)
 pub async fn withdraw_submission(
     evaluation: &Evaluation,
     team_id: Option<&str>,
-    actor: &str,
+    actor: &Actor,
     id: &str,
     reason: &str,
 ) -> Result<Submission, LifecycleError> {
     if let Some(fault) = reason_fault(reason) {
         return Err(LifecycleError::Faults(vec![fault]));
     }
-    let (owner, actor, id) = (team_id.map(str::to_owned), actor.to_owned(), id.to_owned());
+    let (owner, actor, id) = (team_id.map(str::to_owned), actor.clone(), id.to_owned());
     let (reason, now_ms) = (reason.trim().to_owned(), evaluation.clock.now_ms());
     evaluation
         .store
@@ -299,7 +300,7 @@ pub async fn withdraw_submission(
             leases::revoke_lease(connection, &id)?;
             publication::withdraw_submission(connection, &id, &reason)?;
             bump_board_revision(connection)?;
-            let subject = (actor.as_str(), "withdraw_submission", id.as_str());
+            let subject = (&actor, "withdraw_submission", id.as_str());
             insert_audit(connection, now_ms, subject, None, Some(&reason))?;
             owned(connection, owner.as_deref(), &id)
         })

@@ -3,13 +3,15 @@
 use serde::Serialize;
 
 use crate::config::QuotaSettings;
+use crate::domain::actor::Actor;
 use crate::domain::instant;
 use crate::domain::question::Split;
 use crate::domain::submission::{MetadataFault, listed, reason_fault};
+use crate::store::audit::insert_audit;
 use crate::store::quota::{LedgerEntry, QuotaKind, insert_quota, is_charged, load_sums};
 use crate::store::submissions::Submission;
 use crate::store::teams::{find_team, lock_team};
-use crate::store::{DbConnection, Store, StoreError, insert_audit};
+use crate::store::{DbConnection, Store, StoreError};
 
 /// Submissions that one grant may give.
 const MAX_GRANT: i32 = 1000;
@@ -121,7 +123,7 @@ pub fn quota(
 /// When there is no such team or the grant is faulty.
 pub async fn grant_quota(
     store: &Store,
-    actor: &str,
+    actor: &Actor,
     slug: &str,
     grant: Grant,
     now_ms: i64,
@@ -130,7 +132,7 @@ pub async fn grant_quota(
     if !faults.is_empty() {
         return Err(GrantError::Faults(faults));
     }
-    let (actor, slug) = (actor.to_owned(), slug.to_owned());
+    let (actor, slug) = (actor.clone(), slug.to_owned());
     store
         .write(move |connection| {
             let unknown = || GrantError::UnknownTeam(slug.clone());

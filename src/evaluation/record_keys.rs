@@ -1,12 +1,14 @@
 //! The keys that records are signed with: made at the first need, shared by all servers, replaced on demand, and never
 //! forgotten, so that what was signed once stays checkable. Knows nothing of records.
 
+use crate::domain::actor::Actor;
 use crate::records::{KeyError, KeySet, PublicKey, SigningKey, new_seed};
+use crate::store::audit::insert_audit;
 use crate::store::record_keys::{
     RecordKeyRow, find_current_record_key, insert_record_key, load_record_keys, lock_record_keys,
     retire_record_key,
 };
-use crate::store::{DbConnection, Store, StoreError, insert_audit};
+use crate::store::{DbConnection, Store, StoreError};
 
 /// Why there is no key to sign with.
 #[derive(Debug, thiserror::Error)]
@@ -59,17 +61,17 @@ fn create(connection: &mut DbConnection, now_ms: i64) -> Result<RecordKeyRow, Re
 /// When the database fails.
 pub async fn rotate_record_key(
     store: &Store,
-    actor: &str,
+    actor: &Actor,
     now_ms: i64,
 ) -> Result<RecordKeyRow, RecordKeyError> {
-    let actor = actor.to_owned();
+    let actor = actor.clone();
     store
         .write(move |connection| {
             lock_record_keys(connection)?;
             let before = find_current_record_key(connection)?.map(|key| key.id);
             retire_record_key(connection, now_ms)?;
             let made = create(connection, now_ms)?;
-            let action = (actor.as_str(), "rotate_record_key", "records");
+            let action = (&actor, "rotate_record_key", "records");
             insert_audit(connection, now_ms, action, before.as_deref(), Some(&made.id))?;
             Ok(made)
         })

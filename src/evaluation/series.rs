@@ -2,6 +2,7 @@
 //! maintainers see. Many of them would spell out the key by their scores, so that from some member on a score is told only
 //! where it is measurably better than what was told before. No stored score changes by that.
 
+use crate::domain::actor::Actor;
 use crate::domain::choice::{Choice, Reason};
 use crate::domain::column::Column;
 use crate::domain::fault::{Warning, WarningCode};
@@ -9,10 +10,11 @@ use crate::domain::outcome::Outcome;
 use crate::domain::submission::{Feedback, MetadataFault, reason_fault};
 use crate::scoring::likeness::{Likeness, NO_LETTER, bands, likeness};
 use crate::scoring::pairs::difference;
+use crate::store::audit::insert_audit;
 use crate::store::series::{self, Member, Neighbour};
 use crate::store::submissions::Submission;
 use crate::store::teams::lock_team;
-use crate::store::{DbConnection, StoreError, bump_board_revision, insert_audit};
+use crate::store::{DbConnection, StoreError, bump_board_revision};
 
 use super::Evaluation;
 use super::catalogue::GradingRelease;
@@ -202,14 +204,14 @@ pub fn withheld_warning(
 /// When there are none, or the reason is blank.
 pub async fn tell_scores(
     evaluation: &Evaluation,
-    maintainer: &str,
+    actor: &Actor,
     id: &str,
     reason: &str,
 ) -> Result<(), SeriesError> {
     if let Some(fault) = reason_fault(reason) {
         return Err(SeriesError::Faults(vec![fault]));
     }
-    let (actor, id) = (maintainer.to_owned(), id.to_owned());
+    let (actor, id) = (actor.clone(), id.to_owned());
     let (reason, now_ms) = (reason.trim().to_owned(), evaluation.clock.now_ms());
     evaluation
         .store

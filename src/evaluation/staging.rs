@@ -3,8 +3,10 @@
 
 use serde::Serialize;
 
+use crate::domain::actor::Actor;
 use crate::domain::instant;
 use crate::domain::submission::SubmissionState;
+use crate::store::audit::insert_audit;
 use crate::store::configurations::{
     CURRENT, ConfigurationRow, STAGED, insert_configuration, load_configurations, lock_configurations,
     retire_configuration, update_configuration_state,
@@ -12,14 +14,11 @@ use crate::store::configurations::{
 use crate::store::history::note_board_changes;
 use crate::store::rejudgings::{load_coverage, revoke_rejudgers};
 use crate::store::standing::{adopt_configuration, load_unjudged};
-use crate::store::{DbConnection, Store, StoreError, bump_board_revision, insert_audit, leases, submissions};
+use crate::store::{DbConnection, Store, StoreError, bump_board_revision, leases, submissions};
 
 use super::judges::{Judges, JudgesError};
 use super::lifecycle::start_anew;
 use super::rejudging::settle_rejudgings;
-
-/// Who changes configurations in the audit log: they are changed by commands only.
-const ACTOR: &str = "cli";
 
 /// Why a configuration cannot be staged or made current.
 #[derive(Debug, thiserror::Error)]
@@ -133,7 +132,13 @@ pub async fn find_candidate(
 ///
 /// # Errors
 /// When the database fails.
-pub async fn stage(store: &Store, candidate: ConfigurationRow, now_ms: i64) -> Result<(), StoreError> {
+pub async fn stage(
+    store: &Store,
+    actor: &Actor,
+    candidate: ConfigurationRow,
+    now_ms: i64,
+) -> Result<(), StoreError> {
+    let actor = actor.clone();
     store
         .write(move |connection| {
             let known = lock_configurations(connection)?;
@@ -150,7 +155,7 @@ pub async fn stage(store: &Store, candidate: ConfigurationRow, now_ms: i64) -> R
                 None => insert_configuration(connection, &candidate)?,
             }
             settle_rejudgings(connection, now_ms)?;
-            insert_audit(connection, now_ms, (ACTOR, "stage_judge", &candidate.id), before, Some(STAGED))
+            insert_audit(connection, now_ms, (&actor, "stage_judge", &candidate.id), before, Some(STAGED))
         })
         .await
 }
@@ -173,7 +178,13 @@ pub struct Activated {
 ///
 /// # Errors
 /// When there is no such configuration, a published entry lacks complete scores under it, or the database fails.
-pub async fn activate(store: &Store, id: Option<String>, now_ms: i64) -> Result<Activated, StagingError> {
+pub async fn activate(
+    store: &Store,
+    actor: &Actor,
+    id: Option<String>,
+    now_ms: i64,
+) -> Result<Activated, StagingError> {
+    let actor = actor.clone();
     store
         .write(move |connection| {
             let known = lock_configurations(connection)?;
@@ -199,7 +210,7 @@ pub async fn activate(store: &Store, id: Option<String>, now_ms: i64) -> Result<
             adopt_configuration(connection, &id)?;
             note_board_changes(connection, now_ms)?;
             settle_rejudgings(connection, now_ms)?;
-            let subject = (ACTOR, "activate_judge", id.as_str());
+            let subject = (&actor, "activate_judge", id.as_str());
             insert_audit(connection, now_ms, subject, Some(&current.id), Some(&id))?;
             bump_board_revision(connection)?;
             Ok(Activated { id, model, retired: Some(current.id.clone()), restarted })

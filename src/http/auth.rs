@@ -99,7 +99,8 @@ pub struct TokenAnswer {
 #[post("/api/v1/auth/token")]
 pub async fn create_token(state: Shared, request: web::Json<TokenRequest>) -> Answer<HttpResponse> {
     let now_ms = state.evaluation.clock.now_ms();
-    let principal = authenticate(&state.evaluation.store, &state.signer, &request.api_key, now_ms).await?;
+    let principal =
+        authenticate(&state.evaluation.store, &state.signer, &request.api_key, String::new(), now_ms).await?;
     // A token is no key: it cannot be prolonged by exchanging it.
     if !request.api_key.starts_with(crate::tokens::KEY_PREFIX) {
         return Err(Unauthenticated::Unknown.into());

@@ -111,7 +111,9 @@ async fn admit(state: &State, request: &ServiceRequest) -> Option<Turn> {
         let identity = match credential.to_str().ok().and_then(bearer) {
             Some(credential) => {
                 let evaluation = &state.evaluation;
-                authenticate(&evaluation.store, &state.signer, credential, evaluation.clock.now_ms()).await
+                let place = address(state, request.head());
+                authenticate(&evaluation.store, &state.signer, credential, place, evaluation.clock.now_ms())
+                    .await
             }
             None => Err(Unauthenticated::Unknown),
         };

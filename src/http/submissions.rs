@@ -210,14 +210,9 @@ pub async fn withdraw_submission(
     id: web::Path<Uuid>,
     withdrawal: web::Json<Withdrawal>,
 ) -> Answer<web::Json<SubmissionView>> {
-    let (team, reason) = (principal.team, &withdrawal.reason);
-    let withdrawn = lifecycle::withdraw_submission(
-        &state.evaluation,
-        Some(&team.id),
-        &team.slug,
-        &id.to_string(),
-        reason,
-    )
-    .await?;
+    let (actor, team, reason) = (principal.actor(), principal.team, &withdrawal.reason);
+    let withdrawn =
+        lifecycle::withdraw_submission(&state.evaluation, Some(&team.id), &actor, &id.to_string(), reason)
+            .await?;
     Ok(web::Json(viewed(&state, withdrawn).await?))
 }

@@ -1,6 +1,7 @@
 //! The ledger on SQLite or PostgreSQL: the only room that knows SQL. Functions take a connection, so that a use case
 //! composes several of them in one transaction; they know no rules beyond the tables'.
 
+pub mod audit;
 pub mod claims;
 pub mod configurations;
 mod connection;
@@ -43,7 +44,7 @@ use diesel::r2d2;
 
 use connection::Durability;
 pub use connection::{Backend, DbConnection};
-use schema::{audit_log, installation};
+use schema::installation;
 
 /// How many connections one process holds at most.
 const MAX_CONNECTIONS: u32 = 12;
@@ -301,27 +302,6 @@ pub fn note_judge_checked(connection: &mut DbConnection, now_ms: i64) -> Result<
     diesel::update(installation::table)
         .set(installation::judge_checked_at_ms.eq(now_ms))
         .execute(connection)?;
-    Ok(())
-}
-
-/// Appends one line to the audit log: who did what to which subject, with the state before and after.
-pub fn insert_audit(
-    connection: &mut DbConnection,
-    now_ms: i64,
-    (actor, action, subject): (&str, &str, &str),
-    before: Option<&str>,
-    after: Option<&str>,
-) -> Result<()> {
-    let row = (
-        audit_log::id.eq(uuid::Uuid::now_v7().to_string()),
-        audit_log::at_ms.eq(now_ms),
-        audit_log::actor.eq(actor),
-        audit_log::action.eq(action),
-        audit_log::subject.eq(subject),
-        audit_log::before.eq(before),
-        audit_log::after.eq(after),
-    );
-    diesel::insert_into(audit_log::table).values(row).execute(connection)?;
     Ok(())
 }
 

@@ -356,6 +356,7 @@ diesel::table! {
         subject -> Text,
         before -> Nullable<Text>,
         after -> Nullable<Text>,
+        place -> Text,
     }
 }
 

@@ -76,7 +76,8 @@ impl Session {
         let evaluation = &pages.evaluation;
         let token = cookie.value();
         let now_ms = evaluation.clock.now_ms();
-        let principal = resume_session(&evaluation.store, &pages.signer, token, now_ms).await?;
+        let place = pages.address(request);
+        let principal = resume_session(&evaluation.store, &pages.signer, token, place, now_ms).await?;
         // Whoever does not know the cookie cannot know this, and whoever reads a page does not learn the cookie.
         let form_token = hex::encode(Sha256::digest(format!("{TOKEN_FIELD}:{token}")));
         Ok(Some(Session { principal, form_token }))

@@ -181,8 +181,14 @@ pub(super) async fn withdraw(
     let team = &session.principal.team;
     let reason = form.reason.replace("\r\n", "\n");
     let evaluation = &pages.evaluation;
-    let withdrawn =
-        lifecycle::withdraw_submission(evaluation, Some(&team.id), &team.slug, &before.id, &reason).await;
+    let withdrawn = lifecycle::withdraw_submission(
+        evaluation,
+        Some(&team.id),
+        &session.principal.actor(),
+        &before.id,
+        &reason,
+    )
+    .await;
     decided(&pages, &session, before, withdrawn).await
 }
 

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use secchi::benchmark::files::{Files, VideoFolder};
 use secchi::benchmark::import::ImportError;
 use secchi::benchmark::videos::add_videos;
+use secchi::domain::actor::Actor;
 use secchi::domain::question::Split;
 use secchi::media::Media;
 
@@ -64,7 +65,9 @@ pub async fn add(secchi: &Secchi, folder: &Path) -> Result<Files, ImportError> {
     let media = Media::new(&secchi.ground.data.path().join("media"));
     let from = VideoFolder { folder: folder.to_owned(), media };
     let store = &secchi.running.evaluation.store;
-    add_videos(store, Split::Val, None, from, secchi.clock.now_ms()).await.map(|(_, files)| files)
+    add_videos(store, &Actor::command_line(), Split::Val, None, from, secchi.clock.now_ms())
+        .await
+        .map(|(_, files)| files)
 }
 
 /// A server with the sample's val and these clips as the files of its first videos.

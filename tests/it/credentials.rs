@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use secchi::accounts;
+use secchi::domain::actor::Actor;
 
 use crate::roles::body;
 use crate::support::{NOON_MS, Secchi};
@@ -51,7 +52,7 @@ async fn a_disabled_team_is_out_at_once_with_key_and_token() {
         assert_eq!(secchi.get("/api/v1/me", Some(credential)).await.status(), 200);
     }
     let store = &secchi.running.evaluation.store;
-    accounts::disable_team(store, accounts::COMMAND_LINE, team.slug.clone(), NOON_MS).await.unwrap();
+    accounts::disable_team(store, &Actor::command_line(), team.slug.clone(), NOON_MS).await.unwrap();
     for credential in [&team.key, &token] {
         assert_eq!(refused_with(&secchi, credential).await, "disabled_team");
     }
@@ -66,7 +67,7 @@ async fn a_rotated_key_ends_with_its_tokens_and_the_new_one_works() {
     let team = secchi.team("ocean-lab").await;
     let old_token = token(&secchi, &team.key).await;
     let store = &secchi.running.evaluation.store;
-    let key = accounts::rotate_key(store, team.slug.clone(), NOON_MS).await.unwrap();
+    let key = accounts::rotate_key(store, &Actor::command_line(), team.slug.clone(), NOON_MS).await.unwrap();
     for credential in [&team.key, &old_token] {
         assert_eq!(refused_with(&secchi, credential).await, "revoked_key");
     }

@@ -6,6 +6,7 @@ use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
 use secchi::accounts;
+use secchi::domain::actor::Actor;
 use secchi::domain::question::Split;
 
 use crate::operations::{form, val_answers, val_metadata};
@@ -240,8 +241,10 @@ async fn a_revoked_key_and_a_disabled_team_are_told_nothing_more() {
         stream.named("progress").await;
     }
     let store = &secchi.running.evaluation.store;
-    accounts::rotate_key(store, team.slug.clone(), secchi.clock.now_ms()).await.unwrap();
-    accounts::disable_team(store, accounts::COMMAND_LINE, other.slug.clone(), secchi.clock.now_ms())
+    accounts::rotate_key(store, &Actor::command_line(), team.slug.clone(), secchi.clock.now_ms())
+        .await
+        .unwrap();
+    accounts::disable_team(store, &Actor::command_line(), other.slug.clone(), secchi.clock.now_ms())
         .await
         .unwrap();
     for stream in &mut streams {

@@ -7,6 +7,7 @@
 mod anonymous;
 mod attacker;
 mod attacks;
+mod audit;
 mod board;
 mod board_formats;
 mod broken;

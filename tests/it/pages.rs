@@ -7,6 +7,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response};
 
 use secchi::accounts::keys::{NewKey, grant_key};
+use secchi::domain::actor::Actor;
 use secchi::domain::key::Scope;
 use secchi::domain::question::Split;
 use secchi::judge::ScriptedJudge;
@@ -214,7 +215,7 @@ async fn a_key_that_may_only_read_changes_nothing_from_a_page() {
     let id = submitted(&secchi, &team).await;
     let store = &secchi.running.evaluation.store;
     let new = NewKey { name: "dashboard".into(), scope: Scope::Read, expires_at_ms: None };
-    let (_, key) = grant_key(store, &team.slug, new, NOON_MS).await.unwrap();
+    let (_, key) = grant_key(store, &Actor::command_line(), &team.slug, new, NOON_MS).await.unwrap();
     let reader = TestTeam { slug: team.slug.clone(), key };
     let browser = Browser::signed_in(&secchi, &reader).await;
     let page = browser.get(&format!("/submissions/{id}")).await;

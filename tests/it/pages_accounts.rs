@@ -1,6 +1,7 @@
 //! Keys, quota and sign-up as pages.
 
 use secchi::accounts::keys::{NewKey, grant_key};
+use secchi::domain::actor::Actor;
 use secchi::domain::key::Scope;
 use secchi::domain::question::Split;
 use secchi::evaluation::quota::{Grant, grant_quota};
@@ -86,7 +87,7 @@ async fn faults_of_a_new_key_stand_beside_its_fields_and_no_key_gives_more_than_
     assert!(more.status == 403 && more.text.contains("`admin`"), "{}", more.text);
     let new = NewKey { name: "dashboard".into(), scope: Scope::Read, expires_at_ms: None };
     let store = &secchi.running.evaluation.store;
-    let (_, key) = grant_key(store, &team.slug, new, NOON_MS).await.unwrap();
+    let (_, key) = grant_key(store, &Actor::command_line(), &team.slug, new, NOON_MS).await.unwrap();
     let reader = Browser::signed_in(&secchi, &TestTeam { slug: team.slug.clone(), key }).await;
     assert_eq!(reader.get("/keys").await.status, 200);
     let id = key_id(&browser.get("/keys").await.text, "dashboard");
@@ -108,7 +109,9 @@ async fn the_quota_says_what_is_left_until_when_and_why() {
     let browser = Browser::signed_in(&secchi, &team).await;
     assert_eq!(browser.upload("submit", &[], Some(val_answers("A ray."))).await.status, 303);
     let grant = Grant { split: Split::Val, amount: 3, reason: "a <late> checkpoint".into() };
-    grant_quota(&secchi.running.evaluation.store, "harbour", &team.slug, grant, NOON_MS).await.unwrap();
+    grant_quota(&secchi.running.evaluation.store, &Actor::new("harbour", ""), &team.slug, grant, NOON_MS)
+        .await
+        .unwrap();
     let page = browser.get("/quota").await.text;
     for part in [
         "1 used of 23, 3 of them granted",
@@ -212,7 +215,7 @@ async fn sign_ups_are_for_maintainers_with_a_key_of_scope_admin() {
     let (team, harbour) = (secchi.team("ocean-lab").await, secchi.maintainer("harbour").await);
     let new = NewKey { name: "laptop".into(), scope: Scope::Submit, expires_at_ms: None };
     let store = &secchi.running.evaluation.store;
-    let (_, key) = grant_key(store, &harbour.slug, new, NOON_MS).await.unwrap();
+    let (_, key) = grant_key(store, &Actor::command_line(), &harbour.slug, new, NOON_MS).await.unwrap();
     let lesser = TestTeam { slug: harbour.slug.clone(), key };
     let maintainer = Browser::signed_in(&secchi, &harbour).await;
     let page = maintainer.get("/admin/signups").await.text;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use secchi::benchmark::import::{NewRelease, import_release};
+use secchi::domain::actor::Actor;
 use secchi::domain::question::Split;
 use secchi::domain::submission::Feedback;
 
@@ -13,7 +14,7 @@ async fn import(secchi: &Secchi, split: Split, feedback: Feedback) {
     let file = std::fs::File::open(sample(&format!("{split}.jsonl"))).unwrap();
     let store = &secchi.running.evaluation.store;
     let now_ms = secchi.clock.now_ms();
-    import_release(store, new, std::io::BufReader::new(file), None, now_ms)
+    import_release(store, &Actor::command_line(), new, std::io::BufReader::new(file), None, now_ms)
         .await
         .unwrap_or_else(|error| panic!("{error}"));
 }

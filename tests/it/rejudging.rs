@@ -7,6 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use secchi::benchmark::import::make_active;
+use secchi::domain::actor::Actor;
 use secchi::domain::question::Split;
 use secchi::evaluation::holding::reconcile;
 use secchi::evaluation::staging::activate;
@@ -159,10 +160,14 @@ async fn the_way_back_judges_what_came_under_the_new_judge_and_so_does_another_r
     let text = String::from_utf8(sample_bytes("test.jsonl")).unwrap();
     secchi.import_as("shorter", Split::Test, text.split_once('\n').unwrap().1.as_bytes()).await;
     let store = &secchi.running.evaluation.store;
-    make_active(store, Split::Test, "shorter".into(), secchi.clock.now_ms()).await.unwrap();
+    make_active(store, &Actor::command_line(), Split::Test, "shorter".into(), secchi.clock.now_ms())
+        .await
+        .unwrap();
     judge_command(&secchi.ground, &["stage"], &judge.flags_of("c", AT_ONCE)).stdout();
     judge_command(&secchi.ground, &["activate"], &[]).stdout();
-    make_active(store, Split::Test, "sample".into(), secchi.clock.now_ms()).await.unwrap();
+    make_active(store, &Actor::command_line(), Split::Test, "sample".into(), secchi.clock.now_ms())
+        .await
+        .unwrap();
     assert_eq!(rows(&board(&secchi, BOARD).await.0).len(), 0);
     secchi.drain().await;
     let shown = secchi.get_json(BOARD, None).await;
@@ -195,7 +200,9 @@ async fn submissions_that_come_while_judges_change_all_end_with_the_scores_of_on
     let changed = async {
         for (id, _) in [&expected[1], &expected[0]].repeat(6) {
             let store = &secchi.running.evaluation.store;
-            activate(store, id.as_str().map(str::to_owned), secchi.clock.now_ms()).await.unwrap();
+            activate(store, &Actor::command_line(), id.as_str().map(str::to_owned), secchi.clock.now_ms())
+                .await
+                .unwrap();
             reconcile(&secchi.running.evaluation, &secchi.running.owner).await.unwrap();
             tokio::time::sleep(Duration::from_millis(40)).await;
         }

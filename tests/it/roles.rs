@@ -6,6 +6,7 @@ use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
 use secchi::accounts::approval;
+use secchi::domain::actor::Actor;
 use secchi::domain::instant::DAY_MS;
 use secchi::domain::key::Scope;
 use secchi::domain::question::Split;
@@ -200,7 +201,7 @@ async fn signed_up(secchi: &Secchi, on: On) -> String {
     let id = made["id"].as_str().unwrap();
     if matches!(on, On::ApprovedClaim) {
         let store = &secchi.running.evaluation.store;
-        approval::approve_signup(store, "harbour", id, secchi.clock.now_ms()).await.unwrap();
+        approval::approve_signup(store, &Actor::new("harbour", ""), id, secchi.clock.now_ms()).await.unwrap();
     }
     let name = if matches!(on, On::Signup) { id } else { made["claim"].as_str().unwrap() };
     name.to_owned()

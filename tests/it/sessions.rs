@@ -5,6 +5,7 @@ use reqwest::multipart::Form;
 use serde_json::{Value, json};
 
 use secchi::accounts;
+use secchi::domain::actor::Actor;
 
 use crate::pages::{Browser, field, submitted, with_val};
 use crate::support::{NOON_MS, Options, Secchi};
@@ -82,14 +83,14 @@ async fn a_session_ends_with_its_key_its_team_its_time_and_by_signing_out() {
     let team = secchi.team("ocean-lab").await;
     let browser = Browser::signed_in(&secchi, &team).await;
     assert_eq!(browser.get("/submissions").await.status, 200);
-    accounts::rotate_key(&store, team.slug.clone(), NOON_MS).await.unwrap();
+    accounts::rotate_key(&store, &Actor::command_line(), team.slug.clone(), NOON_MS).await.unwrap();
     assert_eq!(browser.get("/submissions").await.location, "/sign-in?next=/submissions");
     let form = browser.get("/sign-in").await;
     assert!(form.text.contains("revoked") && form.cookie.unwrap().contains("Max-Age=0"), "{}", form.text);
 
     let team = secchi.team("reef-lab").await;
     let browser = Browser::signed_in(&secchi, &team).await;
-    accounts::disable_team(&store, "harbour", team.slug.clone(), NOON_MS).await.unwrap();
+    accounts::disable_team(&store, &Actor::new("harbour", ""), team.slug.clone(), NOON_MS).await.unwrap();
     assert_eq!(browser.get("/submissions").await.status, 303);
     assert!(browser.get("/sign-in").await.text.contains("disabled"));
 

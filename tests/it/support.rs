@@ -17,6 +17,7 @@ use secchi::app::{self, Process, Running};
 use secchi::benchmark::import::{NewRelease, import_release};
 use secchi::clock::Clock;
 use secchi::config::{HttpSettings, JudgeSettings, QueueSettings, QuotaSettings, StoreSettings};
+use secchi::domain::actor::Actor;
 use secchi::domain::question::Split;
 use secchi::domain::submission::Feedback;
 use secchi::domain::team::Role;
@@ -184,9 +185,16 @@ impl Secchi {
         let feedback = if split == Split::Val { Feedback::PerQuestion } else { Feedback::None };
         let new = NewRelease { name: name.into(), split, feedback, videos: None };
         let reader = std::io::BufReader::new(file);
-        import_release(&self.running.evaluation.store, new, reader, None, self.clock.now_ms())
-            .await
-            .unwrap_or_else(|error| panic!("{error}"));
+        import_release(
+            &self.running.evaluation.store,
+            &Actor::command_line(),
+            new,
+            reader,
+            None,
+            self.clock.now_ms(),
+        )
+        .await
+        .unwrap_or_else(|error| panic!("{error}"));
     }
 
     pub async fn team(&self, slug: &str) -> TestTeam {
@@ -200,7 +208,8 @@ impl Secchi {
     async fn account(&self, slug: &str, role: Role) -> TestTeam {
         let new = NewTeam { slug: slug.into(), name: slug.into(), email: None, role };
         let store = &self.running.evaluation.store;
-        let (team, key) = accounts::create_team(store, new, self.clock.now_ms()).await.unwrap();
+        let (team, key) =
+            accounts::create_team(store, &Actor::command_line(), new, self.clock.now_ms()).await.unwrap();
         TestTeam { slug: team.slug, key }
     }
 

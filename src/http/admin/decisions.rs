@@ -153,6 +153,6 @@ pub async fn create_decision(
     decision: web::Json<NewDecision>,
 ) -> Answer<web::Json<SubmissionView>> {
     let decided =
-        decide(&state.evaluation, &principal.team.slug, &id.to_string(), decision.into_inner()).await?;
+        decide(&state.evaluation, &principal.actor(), &id.to_string(), decision.into_inner()).await?;
     Ok(web::Json(viewed(&state, decided).await?))
 }

@@ -134,6 +134,6 @@ pub async fn update_series(
     telling: web::Json<Telling>,
 ) -> Answer<web::Json<SubmissionView>> {
     let (evaluation, id) = (&state.evaluation, id.to_string());
-    tell_scores(evaluation, &principal.team.slug, &id, &telling.reason).await?;
+    tell_scores(evaluation, &principal.actor(), &id, &telling.reason).await?;
     Ok(web::Json(viewed(&state, find_any_submission(evaluation, &id).await?).await?))
 }

@@ -150,7 +150,7 @@ pub async fn approve_signup(
     id: web::Path<Uuid>,
 ) -> Answer<web::Json<ApplicantView>> {
     let (store, now_ms) = (&state.evaluation.store, state.evaluation.clock.now_ms());
-    let actor = &principal.team.slug;
+    let actor = &principal.actor();
     let (approved, _) = approval::approve_signup(store, actor, &id.to_string(), now_ms).await?;
     Ok(web::Json(approved.into()))
 }
@@ -178,7 +178,7 @@ pub async fn reject_signup(
     rejection: web::Json<Rejection>,
 ) -> Answer<web::Json<ApplicantView>> {
     let (store, now_ms) = (&state.evaluation.store, state.evaluation.clock.now_ms());
-    let (actor, reason) = (&principal.team.slug, &rejection.reason);
+    let (actor, reason) = (&principal.actor(), &rejection.reason);
     let rejected = approval::reject_signup(store, actor, &id.to_string(), reason, now_ms).await?;
     Ok(web::Json(rejected.into()))
 }

@@ -53,8 +53,7 @@ pub async fn retry_submission(
     MaintainerOnly(principal): MaintainerOnly,
     id: web::Path<Uuid>,
 ) -> Answer<HttpResponse> {
-    let retried =
-        lifecycle::retry_submission(&state.evaluation, &principal.team.slug, &id.to_string()).await?;
+    let retried = lifecycle::retry_submission(&state.evaluation, &principal.actor(), &id.to_string()).await?;
     Ok(HttpResponse::Accepted().json(viewed(&state, retried).await?))
 }
 
@@ -85,7 +84,7 @@ pub async fn withdraw_submission(
     let withdrawn = lifecycle::withdraw_submission(
         evaluation,
         None,
-        &principal.team.slug,
+        &principal.actor(),
         &id.to_string(),
         &withdrawal.reason,
     )

@@ -109,13 +109,13 @@ pub async fn disable_team(
     MaintainerOnly(principal): MaintainerOnly,
     slug: web::Path<String>,
 ) -> Answer<web::Json<TeamView>> {
-    let (actor, slug) = (&principal.team.slug, slug.into_inner());
-    if *actor == slug {
+    let (actor, slug) = (principal.actor(), slug.into_inner());
+    if actor.name == slug {
         let detail = "this is your own team; another maintainer, or `secchi team disable`, may shut it out";
         return Err(Problem::new(StatusCode::CONFLICT, "own_team", detail));
     }
     let (store, now_ms) = (&state.evaluation.store, state.evaluation.clock.now_ms());
-    Ok(web::Json(shut_out(store, actor, slug, now_ms).await?.into()))
+    Ok(web::Json(shut_out(store, &actor, slug, now_ms).await?.into()))
 }
 
 /// Gives a team more submissions, today and in all
@@ -142,7 +142,7 @@ pub async fn create_grant(
     let GrantRequest { split, amount, reason } = request.into_inner();
     let (store, now_ms) = (&state.evaluation.store, state.evaluation.clock.now_ms());
     let grant = Grant { split, amount, reason };
-    let entry = grant_quota(store, &principal.team.slug, &slug, grant, now_ms).await?;
+    let entry = grant_quota(store, &principal.actor(), &slug, grant, now_ms).await?;
     Ok(HttpResponse::Created().json(LedgerView::from(entry)))
 }
 

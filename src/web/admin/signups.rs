@@ -39,8 +39,8 @@ pub async fn approve(
     id: web::Path<String>,
 ) -> Shown {
     session.needs_maintainer()?;
-    let (store, actor) = (&pages.evaluation.store, session.principal.team.slug.as_str());
-    let approved = approval::approve_signup(store, actor, &id, pages.evaluation.clock.now_ms()).await;
+    let (store, actor) = (&pages.evaluation.store, session.principal.actor());
+    let approved = approval::approve_signup(store, &actor, &id, pages.evaluation.clock.now_ms()).await;
     decided(&pages, &session, approved.map(drop)).await
 }
 
@@ -56,9 +56,9 @@ pub async fn reject(
     id: web::Path<String>,
 ) -> Shown {
     session.needs_maintainer()?;
-    let (store, actor) = (&pages.evaluation.store, session.principal.team.slug.as_str());
+    let (store, actor) = (&pages.evaluation.store, session.principal.actor());
     let now_ms = pages.evaluation.clock.now_ms();
-    let rejected = approval::reject_signup(store, actor, &id, &form.reason, now_ms).await;
+    let rejected = approval::reject_signup(store, &actor, &id, &form.reason, now_ms).await;
     decided(&pages, &session, rejected.map(drop)).await
 }
 
