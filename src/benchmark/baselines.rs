@@ -53,7 +53,7 @@ pub fn baseline_scores(
 }
 
 /// A multiple-choice question as the rules see it; none of an open-ended one.
-fn blind(question: &Question) -> Option<BlindQuestion<'_>> {
+pub(super) fn blind(question: &Question) -> Option<BlindQuestion<'_>> {
     let letter = |label: &str| label.chars().next();
     let options: Vec<(char, &str)> = question
         .options

@@ -160,7 +160,7 @@ fn look_at(video: &Wanted, path: &Path) -> Result<Looked, String> {
 }
 
 /// Each video's file: at its path, or under its name where no other video has the same.
-fn places(videos: &[Wanted], there: &HashMap<String, PathBuf>) -> Vec<Option<PathBuf>> {
+pub(super) fn places(videos: &[Wanted], there: &HashMap<String, PathBuf>) -> Vec<Option<PathBuf>> {
     let mut seen = HashSet::new();
     let shared: HashSet<String> =
         videos.iter().map(|video| nfc(&video.video_file)).filter(|name| !seen.insert(name.clone())).collect();
@@ -177,7 +177,7 @@ fn nfc(text: &str) -> String {
 }
 
 /// The files in a folder and in the folders directly in it, by their path in it.
-fn paths_below(folder: &Path) -> std::io::Result<HashMap<String, PathBuf>> {
+pub(super) fn paths_below(folder: &Path) -> std::io::Result<HashMap<String, PathBuf>> {
     let mut paths = HashMap::new();
     let mut add = |path: PathBuf| {
         let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy();
@@ -200,7 +200,11 @@ fn paths_below(folder: &Path) -> std::io::Result<HashMap<String, PathBuf>> {
 }
 
 /// Does the same with each item, on as many threads as there are cores, with a bar on a terminal.
-fn side_by_side<T: Sync, R: Send>(what: &'static str, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(super) fn side_by_side<T: Sync, R: Send>(
+    what: &'static str,
+    items: &[T],
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
     let bar = ProgressBar::new(items.len() as u64).with_message(what);
     if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {per_sec} {eta}") {
         bar.set_style(style);

@@ -1,7 +1,10 @@
 //! Releases of the benchmark: reading, checking and importing their files. Knows nothing of submissions.
 
+pub mod appended;
 #[cfg(feature = "server")]
 mod baselines;
+#[cfg(feature = "server")]
+pub mod building;
 pub mod cameras;
 #[cfg(feature = "server")]
 pub mod files;

@@ -188,7 +188,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Whether a name can stand in a path without leading elsewhere.
-fn is_plain_name(name: &str) -> bool {
+pub(super) fn is_plain_name(name: &str) -> bool {
     name.chars().any(|c| c != '.') && !name.contains(|c: char| c == '/' || c == '\\' || c.is_control())
 }
 
@@ -239,7 +239,7 @@ impl<'de> Deserialize<'de> for Evidence {
 }
 
 /// The members of a JSON object in the order of the file, also those whose name occurs again.
-struct Members<V>(Vec<(String, V)>);
+pub(super) struct Members<V>(pub(super) Vec<(String, V)>);
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Members<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -14,8 +14,8 @@ use crate::domain::question::{Camera, QuestionOption, QuestionType};
 
 /// How many faults of a file are listed; the others are counted.
 const MAX_LISTED: usize = 100;
-const MAX_LINE_BYTES: usize = 1 << 20;
-const BOM: &[u8] = b"\xef\xbb\xbf";
+pub(super) const MAX_LINE_BYTES: usize = 1 << 20;
+pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// What a release file holds; questions and videos are named by their position, from 0.
 pub struct ReleaseContent {
@@ -26,6 +26,22 @@ pub struct ReleaseContent {
 }
 
 impl ReleaseContent {
+    /// The part of it that is about some of its videos, picked by their places.
+    pub fn part(&self, is_picked: impl Fn(usize) -> bool) -> ReleaseContent {
+        let mut places = HashMap::new();
+        let mut part = ReleaseContent { videos: Vec::new(), questions: Vec::new() };
+        for (place, video) in self.videos.iter().enumerate().filter(|(place, _)| is_picked(*place)) {
+            places.insert(place, part.videos.len());
+            part.videos.push(video.clone());
+        }
+        let questions = self.questions.iter().filter_map(|question| {
+            let video = *places.get(&question.video)?;
+            Some(Question { video, ..question.clone() })
+        });
+        part.questions.extend(questions);
+        part
+    }
+
     /// A hash of everything that answers are graded by, in hex; each part is preceded by its length.
     pub fn sha256(&self) -> String {
         let mut hash = Sha256::new();
@@ -58,6 +74,7 @@ impl ReleaseContent {
 }
 
 /// A video of a release.
+#[derive(Clone)]
 pub struct Video {
     /// The video's key, `{collection}--{stem}`, unique in the benchmark.
     pub id: String,
@@ -74,6 +91,7 @@ pub struct Video {
 }
 
 /// A question of a release.
+#[derive(Clone)]
 pub struct Question {
     /// The question's id, `{id of the video}--q{n}`.
     pub question_id: String,
@@ -92,6 +110,7 @@ pub struct Question {
 }
 
 /// The part of a question that is secret in a test split.
+#[derive(Clone)]
 pub struct AnswerKey {
     /// The record's `task`.
     pub task: String,

@@ -2,14 +2,15 @@
 //! beside them a log with model, tokens and time of each, whose first line says what run it is. Asks nobody.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::fs::File;
+use std::io::{self, Seek as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::exit::{Ended, Exit};
+use crate::benchmark::appended::{append, open_whole};
 use crate::domain::question::Split;
 
 /// What must be the same in all answers of a file.
@@ -77,11 +78,11 @@ impl Answers {
     /// When they are another run's or another process adds to them, or cannot be written.
     pub fn open(path: &Path, run: &Run) -> anyhow::Result<Answers> {
         let log_path = path.with_extension("log.jsonl");
-        let (mut predictions, text) = open_whole(path)?;
+        let (mut predictions, text) = open_whole(path).map_err(|error| fault(path, &error))?;
         if predictions.try_lock().is_err() {
             return Err(Exit::Refused.with(format!("another process adds to `{}`", path.display())));
         }
-        let (mut log, logged) = open_whole(&log_path)?;
+        let (mut log, logged) = open_whole(&log_path).map_err(|error| fault(&log_path, &error))?;
         let mut lines = logged.lines();
         match lines.next() {
             None if text.is_empty() => {
@@ -136,27 +137,6 @@ impl Answers {
     pub fn logged(&self) -> impl Iterator<Item = &Logged> {
         self.logged.values().filter(|logged| self.answered.contains(&logged.question_id))
     }
-}
-
-/// Opens a file to add to it, and gives its text; a last line without an end is cut off.
-fn open_whole(path: &Path) -> anyhow::Result<(File, String)> {
-    let open = || -> io::Result<(File, String)> {
-        let mut file = OpenOptions::new().create(true).append(true).read(true).open(path)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        if whole < bytes.len() {
-            bytes.truncate(whole);
-            file.set_len(whole as u64)?;
-        }
-        Ok((file, String::from_utf8(bytes).map_err(io::Error::other)?))
-    };
-    Ok(open().map_err(|error| fault(path, &error))?)
-}
-
-fn append(file: &mut File, line: &Value) -> io::Result<()> {
-    file.write_all(format!("{line}\n").as_bytes())?;
-    file.sync_data()
 }
 
 fn fault(path: &Path, error: &io::Error) -> Ended {

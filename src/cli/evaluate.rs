@@ -291,7 +291,7 @@ fn progress(questions: usize, left: usize) -> ProgressBar {
 }
 
 /// Why nothing more is asked.
-fn stopped(fault: &ModelFault) -> Ended {
+pub fn stopped(fault: &ModelFault) -> Ended {
     let kind = fault.fault.kind;
     let (exit, what) = match kind {
         FaultKind::Key => {

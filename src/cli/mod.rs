@@ -3,6 +3,8 @@
 
 mod answers;
 #[cfg(feature = "server")]
+mod build;
+#[cfg(feature = "server")]
 mod dataset;
 mod evaluate;
 pub mod exit;
@@ -81,6 +83,9 @@ enum Command {
     Grade(grade::GradeArgs),
     Verify(verify::VerifyArgs),
     Export(export::ExportArgs),
+    #[cfg(feature = "server")]
+    #[command(subcommand)]
+    Build(build::BuildCommand),
     /// Prints the OpenAPI document that stands in openapi/openapi.json
     #[cfg(feature = "server")]
     Openapi,
@@ -152,6 +157,8 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         Command::Grade(arguments) => grade::grade(arguments).await,
         Command::Verify(arguments) => verify::verify(arguments).await,
         Command::Export(arguments) => export::export(arguments).await,
+        #[cfg(feature = "server")]
+        Command::Build(command) => build::run(command).await,
         #[cfg(feature = "server")]
         Command::Openapi => {
             println!("{}", crate::http::document().to_pretty_json()?);

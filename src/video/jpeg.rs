@@ -41,26 +41,28 @@ fn fitted(width: u32, height: u32, size: u32) -> (u32, u32) {
 }
 
 /// Turns and scales, and brings colours into JPEG's own matrix and range.
-fn scale(
-    mut picture: frame::Video,
-    orientation: Orientation,
-    size: u32,
-) -> Result<frame::Video, ffmpeg::Error> {
+fn scale(picture: frame::Video, orientation: Orientation, size: u32) -> Result<frame::Video, ffmpeg::Error> {
     let (width, height) = (picture.width(), picture.height());
     let turned = if orientation.is_sideways() { (height, width) } else { (width, height) };
     let (fitted_width, fitted_height) = fitted(turned.0, turned.1, size);
-    let format = picture.format().descriptor().ok_or(ffmpeg::Error::InvalidData)?.name();
-    let source = format!("video_size={width}x{height}:pix_fmt={format}:time_base=1/1000");
     let filters = format!(
         "{}scale=w={fitted_width}:h={fitted_height}:flags=bicubic+accurate_rnd+full_chroma_int+bitexact\
          :in_color_matrix=auto:out_color_matrix=bt601:out_range=pc:threads=1,format=yuvj420p",
         orientation.filters()
     );
+    filtered(picture, &filters)
+}
+
+/// What these filters make of a picture.
+pub(super) fn filtered(mut picture: frame::Video, filters: &str) -> Result<frame::Video, ffmpeg::Error> {
+    let (width, height) = (picture.width(), picture.height());
+    let format = picture.format().descriptor().ok_or(ffmpeg::Error::InvalidData)?.name();
+    let source = format!("video_size={width}x{height}:pix_fmt={format}:time_base=1/1000");
     let known = |name: &str| filter::find(name).ok_or(ffmpeg::Error::FilterNotFound);
     let mut graph = Graph::new();
     graph.add(&known("buffer")?, "in", &source)?;
     graph.add(&known("buffersink")?, "out", "")?;
-    graph.output("in", 0)?.input("out", 0)?.parse(&filters)?;
+    graph.output("in", 0)?.input("out", 0)?.parse(filters)?;
     graph.validate()?;
     picture.set_pts(Some(0));
     let (Some(mut source), Some(mut sink)) = (graph.get("in"), graph.get("out")) else {

@@ -2,6 +2,7 @@
 //! Knows nothing of releases.
 
 mod clip;
+mod fingerprint;
 mod jpeg;
 mod orientation;
 mod probe;
@@ -9,6 +10,7 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
+pub use fingerprint::fingerprint;
 pub use probe::{VideoFacts, measure, probe};
 pub use sample::{Picture, chosen, sample};
 

@@ -1,0 +1,1 @@
+//! Building questions of a few videos that are written here.
