@@ -29,6 +29,8 @@ const WITH_EXAMPLE: &[&str] = &[
     "verify",
     "record-key rotate",
     "export",
+    "build questions",
+    "build release",
 ];
 
 /// Every command, as words, found by reading the help.
@@ -80,6 +82,7 @@ fn every_command_explains_itself() {
         "grade",
         "verify",
         "export",
+        "build",
         "openapi",
         "dataset import",
         "dataset videos",
@@ -101,6 +104,8 @@ fn every_command_explains_itself() {
         "judge list",
         "record-key list",
         "record-key rotate",
+        "build questions",
+        "build release",
         "team key list",
         "team key create",
         "team key revoke",

@@ -13,6 +13,7 @@ mod board_formats;
 mod broken;
 mod browser;
 mod budget;
+mod building;
 mod by_hand;
 mod circuit;
 mod client_submit;

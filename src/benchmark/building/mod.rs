@@ -23,5 +23,3 @@ mod rules;
 mod sameness;
 pub mod splits;
 pub mod statistics;
-#[cfg(test)]
-mod tests;

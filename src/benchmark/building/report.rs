@@ -135,17 +135,17 @@ fn frequencies(of: &Frequencies) -> String {
 /// Bars with their names and numbers as text, so that the picture can be read, searched and heard.
 fn chart(title: &str, words: &str, counts: &[Count]) -> String {
     let (shown, rest) = counts.split_at(counts.len().min(MAX_BARS));
-    let mut bars: Vec<(String, usize)> =
-        shown.iter().map(|count| (count.value.clone(), count.count)).collect();
-    if !rest.is_empty() {
-        bars.push((format!("{} others", rest.len()), rest.iter().map(|count| count.count).sum()));
-    }
     let most = shown.iter().map(|count| count.count).max().unwrap_or_default().max(1);
+    let width = |count: usize| 34.0 * count as f64 / most as f64;
+    let mut bars: Vec<(String, usize, f64)> =
+        shown.iter().map(|count| (count.value.clone(), count.count, width(count.count))).collect();
+    if !rest.is_empty() {
+        // What is summed up would dwarf the others: it has no bar.
+        bars.push((format!("{} others", rest.len()), rest.iter().map(|count| count.count).sum(), 0.0));
+    }
     let mut svg = String::new();
-    for (row, (value, count)) in bars.iter().enumerate() {
+    for (row, (value, count, percent)) in bars.iter().enumerate() {
         let y = row * ROW_PX;
-        // What is summed up would dwarf the others.
-        let percent = 34.0 * (*count as f64 / most as f64).min(1.0);
         _ = write!(
             svg,
             "<text x=\"0\" y=\"{0}\">{1}<title>{2}</title></text><rect x=\"66%\" y=\"{3}\" width=\"{percent:.2}%\" height=\"{4}\"/>\

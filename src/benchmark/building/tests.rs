@@ -1,1 +1,0 @@
-//! Building questions of a few videos that are written here.
