@@ -37,7 +37,7 @@ mod metrics {
 
     use crate::domain::question::{Rubric, Split};
     use crate::domain::sign::Sign;
-    use crate::domain::submission::SubmissionState;
+    use crate::domain::submission::{PausedFor, SubmissionState};
 
     /// What happens to a submission in the end, as a label.
     const OUTCOMES: [SubmissionState; 4] = [
@@ -62,6 +62,10 @@ mod metrics {
         pub submissions_in_state: IntGaugeVec,
         /// Seconds from acceptance to the final state, by split.
         pub submission_duration: HistogramVec,
+        /// Seconds from acceptance to the scores as a multiple of what the judge itself needs, by split.
+        pub submission_judge_ratio: HistogramVec,
+        /// Submissions whose judging rests, by what for; a server's, from the ledger.
+        pub submissions_paused: IntGaugeVec,
         /// Submissions that wait for a worker; a server's.
         pub queue_depth: IntGauge,
         /// Seconds that the longest waiting one has waited; a server's.
@@ -101,7 +105,7 @@ mod metrics {
             let counters = |name: &str, help: &str, labels: &[&str]| {
                 IntCounterVec::new(Opts::new(name, help).namespace("secchi"), labels)
             };
-            let seconds = |name: &str, help: &str, labels: &[&str], buckets: &[f64]| {
+            let histogram = |name: &str, help: &str, labels: &[&str], buckets: &[f64]| {
                 let opts = HistogramOpts::new(name, help).namespace("secchi").buckets(buckets.to_vec());
                 HistogramVec::new(opts, labels)
             };
@@ -109,7 +113,8 @@ mod metrics {
                 |name: &str, help: &str| IntGauge::with_opts(Opts::new(name, help).namespace("secchi"));
             let fast = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
             let slow = [0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0];
-            let call = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0];
+            let call = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 300.0];
+            let times = [1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0, 50.0, 100.0];
             let metrics = Metrics {
                 registry: Registry::new(),
                 frame_sets: counters("frame_sets_total", "Sets of frames asked for.", &["outcome"])?,
@@ -118,7 +123,7 @@ mod metrics {
                     "Answered requests.",
                     &["method", "route", "status"],
                 )?,
-                http_duration: seconds(
+                http_duration: histogram(
                     "http_request_duration_seconds",
                     "Time to answer a request.",
                     &["method", "route"],
@@ -129,11 +134,21 @@ mod metrics {
                     Opts::new("submissions_in_state", "Submissions by state.").namespace("secchi"),
                     &["state"],
                 )?,
-                submission_duration: seconds(
+                submission_duration: histogram(
                     "submission_duration_seconds",
                     "Time from acceptance to the end.",
                     &["split"],
                     &slow,
+                )?,
+                submission_judge_ratio: histogram(
+                    "submission_judge_time_ratio",
+                    "Time from acceptance to the scores, as a multiple of what the judge itself needs.",
+                    &["split"],
+                    &times,
+                )?,
+                submissions_paused: IntGaugeVec::new(
+                    Opts::new("submissions_paused", "Submissions whose judging rests.").namespace("secchi"),
+                    &["paused_for"],
                 )?,
                 queue_depth: gauge("queue_depth", "Submissions that wait for a worker.")?,
                 queue_oldest: Gauge::with_opts(
@@ -156,7 +171,7 @@ mod metrics {
                     "Tries at the judge.",
                     &["model", "rubric", "outcome"],
                 )?,
-                judge_duration: seconds(
+                judge_duration: histogram(
                     "judge_request_duration_seconds",
                     "Time of a try at the judge.",
                     &["model", "rubric"],
@@ -202,6 +217,7 @@ mod metrics {
                 Box::new(self.http_duration.clone()),
                 Box::new(self.submissions.clone()),
                 Box::new(self.submission_duration.clone()),
+                Box::new(self.submission_judge_ratio.clone()),
                 Box::new(self.jobs.clone()),
                 Box::new(self.graded_answers.clone()),
                 Box::new(self.flagged_answers.clone()),
@@ -218,6 +234,7 @@ mod metrics {
             if of_server {
                 series.push(Box::new(self.frame_sets.clone()));
                 series.push(Box::new(self.submissions_in_state.clone()));
+                series.push(Box::new(self.submissions_paused.clone()));
                 series.push(Box::new(self.queue_depth.clone()));
                 series.push(Box::new(self.queue_oldest.clone()));
             }
@@ -228,6 +245,7 @@ mod metrics {
         fn stand_at_zero(&self, of_server: bool) {
             for split in [Split::Test, Split::Val] {
                 self.submission_duration.with_label_values(&[split.as_str()]);
+                self.submission_judge_ratio.with_label_values(&[split.as_str()]);
                 for outcome in OUTCOMES {
                     self.submissions.with_label_values(&[split.as_str(), outcome.as_str()]);
                 }
@@ -254,6 +272,9 @@ mod metrics {
                 }
                 for state in SubmissionState::ALL {
                     self.submissions_in_state.with_label_values(&[state.as_str()]);
+                }
+                for paused_for in PausedFor::ALL {
+                    self.submissions_paused.with_label_values(&[paused_for.as_str()]);
                 }
             }
         }

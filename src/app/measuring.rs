@@ -7,7 +7,7 @@ use actix_web::{App, HttpResponse, HttpServer, web};
 
 use crate::domain::instant;
 use crate::domain::line::Line;
-use crate::domain::submission::SubmissionState;
+use crate::domain::submission::{PausedFor, SubmissionState};
 use crate::evaluation::Evaluation;
 use crate::store::StoreError;
 use crate::store::judgements::load_spent_usd;
@@ -60,8 +60,13 @@ async fn read_ledger_gauges(evaluation: &Evaluation) -> Result<(), String> {
         metrics.set_budget_remaining(budget_usd - spent_usd);
     }
     for state in SubmissionState::ALL {
-        let count = counts.iter().find(|(other, _)| other == state).map_or(0, |(_, count)| *count);
+        let count = counts.iter().filter(|(other, ..)| other == state).map(|(.., count)| count).sum();
         metrics.submissions_in_state.with_label_values(&[state.as_str()]).set(count);
+    }
+    for paused_for in PausedFor::ALL {
+        let of_it = counts.iter().filter(|(_, other, _)| other.as_ref() == Some(paused_for));
+        let count = of_it.map(|(.., count)| count).sum();
+        metrics.submissions_paused.with_label_values(&[paused_for.as_str()]).set(count);
     }
     metrics.queue_depth.set(i64::try_from(depth.waiting).unwrap_or(i64::MAX));
     let waited_ms = depth.oldest_ms.map_or(0, |oldest_ms| evaluation.clock.now_ms() - oldest_ms);

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::config::JudgeSettings;
-use crate::domain::question::{QuestionFormat, Rubric};
+use crate::domain::question::QuestionFormat;
 use crate::domain::submission::PausedFor;
 use crate::judge::{
-    ApiKey, BuildError, CallReport, Configuration, Endpoint, FaultKind, FenceSecret, Judge, Kind, Observer,
-    PromptError, Prompts, Usage, build,
+    ApiKey, BuildError, CallReport, Configuration, Endpoint, FenceSecret, Judge, Kind, Observer, PromptError,
+    Prompts, Usage, build,
 };
 use crate::limiter::{FlowLimits, Gate};
 use crate::predictions::max_answer_bytes;
@@ -18,6 +18,9 @@ use crate::store::rejudgings::wake_rejudgings;
 use crate::store::submissions::wake_paused;
 use crate::store::{Store, StoreError, load_judge_checked, note_judge_checked};
 use crate::telemetry::Metrics;
+
+use super::calls::{count_call, stand_at_zero};
+use super::pace::Pace;
 
 /// What can go wrong with judge configurations.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +68,7 @@ enum Source {
         gate: Arc<Gate>,
         observer: Observer,
         metrics: Arc<Metrics>,
+        pace: Arc<Pace>,
     },
     /// Handed in by a test, which acts as the judge of whatever configuration is current.
     Given(Arc<dyn Judge>),
@@ -137,10 +141,12 @@ impl Judges {
         if let Some(tpm) = settings.judge_tpm.filter(|tpm| endpoint.is_some() && u64::from(*tpm) < needed) {
             return Err(JudgesError::TooFewTokens { tpm, needed });
         }
-        let counted = metrics.clone();
-        let observer: Observer = Arc::new(move |report: &CallReport| observe(&counted, prices, report));
+        let pace = Arc::new(Pace::new(flow_limits(settings)));
+        let (counted, kept) = (metrics.clone(), pace.clone());
+        let observer: Observer =
+            Arc::new(move |report: &CallReport| count_call(&counted, &kept, prices, report));
         Ok(Judges {
-            source: Source::Settings { wanted: Box::new(wanted), endpoint, gate, observer, metrics },
+            source: Source::Settings { wanted: Box::new(wanted), endpoint, gate, observer, metrics, pace },
             prices,
             budget_usd: settings.judge_budget_usd_per_day,
             max_concurrency: settings.judge_max_concurrency as usize,
@@ -196,6 +202,14 @@ impl Judges {
     pub fn gate(&self) -> Option<&Arc<Gate>> {
         match &self.source {
             Source::Settings { gate, .. } => Some(gate),
+            Source::Given(_) => None,
+        }
+    }
+
+    /// Seconds that the judge itself needs for so many calls; none where that is not known.
+    pub(super) fn own_seconds(&self, calls: u32) -> Option<f64> {
+        match &self.source {
+            Source::Settings { pace, .. } => pace.seconds(calls),
             Source::Given(_) => None,
         }
     }
@@ -361,34 +375,4 @@ pub fn flow_limits(settings: &JudgeSettings) -> FlowLimits {
 /// Whether scores under this kind of judge come from the built-in one.
 pub fn is_offline(kind: &str) -> bool {
     kind == Kind::Offline.as_str()
-}
-
-/// Makes the series of the current model stand from the start.
-fn stand_at_zero(metrics: &Metrics, model: &str) {
-    for rubric in Rubric::ALL {
-        metrics.judge_duration.with_label_values(&[model, rubric.as_str()]);
-        let faults = FaultKind::ALL.iter().map(|kind| kind.as_str());
-        for outcome in faults.chain([CallReport::VALID]) {
-            metrics.judge_requests.with_label_values(&[model, rubric.as_str(), outcome]);
-        }
-    }
-    for kind in ["prompt", "cached", "completion"] {
-        metrics.judge_tokens.with_label_values(&[model, kind]);
-    }
-    metrics.judge_cost.with_label_values(&[model]);
-}
-
-fn observe(metrics: &Metrics, prices: Prices, report: &CallReport) {
-    let (model, rubric) = (report.model.as_str(), report.rubric.as_str());
-    metrics.judge_requests.with_label_values(&[model, rubric, report.outcome()]).inc();
-    metrics.judge_duration.with_label_values(&[model, rubric]).observe(report.duration.as_secs_f64());
-    let usage = report.usage;
-    for (kind, count) in [
-        ("prompt", usage.prompt_tokens),
-        ("cached", usage.cached_tokens),
-        ("completion", usage.completion_tokens),
-    ] {
-        metrics.judge_tokens.with_label_values(&[model, kind]).inc_by(count);
-    }
-    metrics.judge_cost.with_label_values(&[model]).inc_by(prices.cost_usd(usage));
 }

@@ -16,6 +16,8 @@ mod board_scopes;
 #[cfg(feature = "server")]
 pub mod boards;
 #[cfg(feature = "server")]
+mod calls;
+#[cfg(feature = "server")]
 pub mod catalogue;
 #[cfg(feature = "server")]
 pub mod comparing;
@@ -51,6 +53,8 @@ pub mod lifecycle;
 #[cfg(feature = "server")]
 pub mod marks;
 pub mod offline;
+#[cfg(feature = "server")]
+mod pace;
 #[cfg(feature = "server")]
 pub mod quota;
 #[cfg(feature = "server")]

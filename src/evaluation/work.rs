@@ -32,6 +32,9 @@ use super::series::join_series;
 /// Claims without any progress after which a submission is parked as `failed`.
 const MAX_ATTEMPTS: i32 = 10;
 
+/// Seconds that the judge's own time is taken for at least: what has little or nothing to ask takes its time as well.
+const LEAST_OWN_S: f64 = 15.0;
+
 /// Why a piece of work broke off. The lease lapses, and the submission is taken up again.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkError {
@@ -262,7 +265,26 @@ async fn finish(evaluation: &Evaluation, work: &Work<'_>, outcomes: Vec<Outcome>
     })
     .await?;
     count_end(evaluation, work.submission, state);
+    if state == SubmissionState::Scored {
+        compare_with_judge(evaluation, work.submission).await;
+    }
     Ok(())
+}
+
+/// Holds the time that a scored submission took against the judge's own for the answers that it was asked about.
+async fn compare_with_judge(evaluation: &Evaluation, submission: &Submission) {
+    let id = submission.id.clone();
+    let find = move |connection: &mut DbConnection| submissions::find_submission(connection, &id);
+    let found: Result<Option<Submission>, StoreError> = evaluation.store.read(find).await;
+    // It has ended, whether it can be measured or not.
+    let Ok(Some(Submission { progress, finished_at_ms: Some(finished_at_ms), .. })) = found else { return };
+    let asked = u32::try_from(progress.judged - progress.reused).unwrap_or(0);
+    if let Some(own_s) = evaluation.judges.own_seconds(asked) {
+        let took_s = (finished_at_ms - submission.created_at_ms) as f64 / 1000.0;
+        let split = submission.metadata.split.as_str();
+        let ratio = took_s / own_s.max(LEAST_OWN_S);
+        evaluation.metrics.submission_judge_ratio.with_label_values(&[split]).observe(ratio);
+    }
 }
 
 /// Gives a submission back, to be taken up again after a rest.

@@ -108,6 +108,11 @@ pub(super) fn methods_at(path: &str) -> Vec<Method> {
 /// Makes the series of every operation and of the statuses that the document names for it stand from the start.
 pub fn stand_at_zero(metrics: &Metrics) {
     let document = document();
+    // The board's page is no operation, and is as much asked for as the board itself.
+    metrics.http_duration.with_label_values(&["GET", "/"]);
+    for status in ["200", "304", "503"] {
+        metrics.http_requests.with_label_values(&["GET", "/", status]);
+    }
     for (route, item) in &document.paths.paths {
         for (method, operation) in operations(item) {
             metrics.http_duration.with_label_values(&[method.as_str(), route]);

@@ -374,11 +374,17 @@ pub fn update_pause(
     Ok(())
 }
 
-/// How many submissions stand in each state.
-pub fn count_by_state(connection: &mut DbConnection) -> Result<Vec<(SubmissionState, i64)>> {
-    let counts: Vec<(String, i64)> = submissions::table
-        .group_by(submissions::state)
-        .select((submissions::state, diesel::dsl::count(submissions::id)))
+/// How many submissions stand in each state, and why those rest that do.
+pub fn count_by_state(
+    connection: &mut DbConnection,
+) -> Result<Vec<(SubmissionState, Option<PausedFor>, i64)>> {
+    let counts: Vec<(String, Option<String>, i64)> = submissions::table
+        .group_by((submissions::state, submissions::paused_for))
+        .select((submissions::state, submissions::paused_for, diesel::dsl::count(submissions::id)))
         .load(connection)?;
-    counts.into_iter().map(|(state, n)| Ok((stored("state", &state, SubmissionState::parse)?, n))).collect()
+    let read = |(state, paused_for, count): (String, Option<String>, i64)| {
+        let paused_for = paused_for.map(|text| stored("paused_for", &text, PausedFor::parse)).transpose()?;
+        Ok((stored("state", &state, SubmissionState::parse)?, paused_for, count))
+    };
+    counts.into_iter().map(read).collect()
 }
