@@ -47,6 +47,7 @@ mod mail;
 mod metadata;
 mod metering;
 mod migrations;
+mod monitoring;
 mod odd_server;
 mod operations;
 mod pages;
