@@ -281,6 +281,11 @@ pub fn unknown_variables(command: &Command) -> Vec<String> {
     unknown
 }
 
+/// Whether traces are asked for; where they go is OpenTelemetry's own to read.
+pub fn is_traced() -> bool {
+    std::env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT").is_some_and(|value| !value.is_empty())
+}
+
 /// Whether the user asks for output without colours (`NO_COLOR`).
 pub fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())

@@ -123,11 +123,14 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
     if !cli.command.is_service() {
         exit::end_with_the_reader();
     }
-    if cli.command.is_clients() {
+    // Dropped at the end, when the last traces are sent.
+    let _started = if cli.command.is_clients() {
         start_notes(&config::notes_filter(), config::no_color());
+        None
     } else {
-        start_logging(&config::log_filter(), config::no_color());
-    }
+        let traced = cli.command.is_service() && config::is_traced();
+        Some(start_logging(&config::log_filter(), config::no_color(), traced))
+    };
     for name in unknown {
         tracing::warn!(
             "`{name}` is no setting of this version and is not obeyed; `secchi serve --help` lists them"

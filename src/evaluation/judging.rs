@@ -9,6 +9,7 @@ use rand::seq::SliceRandom;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
+use tracing::Instrument as _;
 
 use crate::domain::instant;
 use crate::domain::line::Line;
@@ -284,7 +285,8 @@ impl Slice<'_> {
         let further = self.reserving.as_ref().map(|reserving| reserving.further(&pending.key));
         let (line, stop) = (self.line(), self.stop.subscribe());
         let asking = Asking { line, stop, has_failed: pending.has_failed, wait: pending.wait, further };
-        self.calls.spawn(call(self.judge.clone(), self.work.release.clone(), pending, asking));
+        let call = call(self.judge.clone(), self.work.release.clone(), pending, asking);
+        self.calls.spawn(call.in_current_span());
     }
 
     async fn others_wait(&self) -> bool {

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 
 use crate::domain::fault::WarningCode;
 use crate::domain::line::Line;
@@ -15,6 +17,7 @@ use crate::store::leases::{Lease, release_lease};
 use crate::store::scores;
 use crate::store::submissions::{self, Progress, Submission};
 use crate::store::{DbConnection, StoreError, bump_board_revision};
+use crate::telemetry::SPANS;
 
 use super::Evaluation;
 use super::catalogue::GradingRelease;
@@ -71,8 +74,9 @@ pub async fn work(
 ) -> Result<(), WorkError> {
     let Some(held) = claim(evaluation, owner, id).await? else { return Ok(()) };
     let lease = held.lease.clone();
+    let span = tracing::info_span!(target: SPANS, "job", submission = id, kind = Empty, outcome = Empty);
     tokio::select! {
-        done = held_work(evaluation, held, stopping) => done,
+        done = held_work(evaluation, held, stopping).instrument(span) => done,
         never = heartbeat(evaluation, &lease) => match never {},
     }
 }
@@ -107,6 +111,7 @@ async fn held_work(
         Err(_) => "failed",
     };
     evaluation.metrics.jobs.with_label_values(&[kind, label]).inc();
+    Span::current().record("kind", kind).record("outcome", label);
     outcome.map(|_| ())
 }
 

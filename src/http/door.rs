@@ -9,11 +9,14 @@ use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{HttpMessage as _, ResponseError as _, web};
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 
 use super::State;
 use super::error::{Cause, Problem};
 use crate::accounts::{Principal, Unauthenticated, authenticate};
 use crate::limiter::{HttpLimiter, Turn, origin};
+use crate::telemetry::SPANS;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -23,6 +26,9 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 /// The methods that metrics tell apart; a client may make up any number of others.
 const KNOWN_METHODS: [Method; 7] =
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
+
+/// The route of a request that none takes.
+const UNMATCHED: &str = "unmatched";
 
 /// Routes that probes ask all day.
 const UNLIMITED: [&str; 2] = ["/healthz", "/readyz"];
@@ -80,14 +86,25 @@ pub async fn guard(
     let Some(state) = request.app_data::<web::Data<State>>().cloned() else {
         return Ok(next.call(request).await?.map_into_boxed_body());
     };
-    let turn = admit(&state, &request).await;
+    let span = tracing::info_span!(
+        target: SPANS,
+        "request",
+        otel.name = Empty,
+        otel.kind = "server",
+        otel.status_code = Empty,
+        request_id = &*request_id,
+        http.request.method = known(&method),
+        http.route = Empty,
+        http.response.status_code = Empty,
+    );
+    let turn = admit(&state, &request).instrument(span.clone()).await;
     let mut response = match turn {
         Some(Turn::Wait(wait)) => {
             let (request, _) = request.into_parts();
             let answer = too_many(wait).error_response();
             ServiceResponse::new(request, answer)
         }
-        _ => next.call(request).await?.map_into_boxed_body(),
+        _ => next.call(request).instrument(span.clone()).await?.map_into_boxed_body(),
     };
     if method == Method::HEAD && matches!(response.response().body().size(), BodySize::Stream) {
         // Nothing would be sent of it, and it may have no end.
@@ -99,9 +116,30 @@ pub async fn guard(
     if let Ok(value) = HeaderValue::from_str(request_id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
-    let method = if KNOWN_METHODS.contains(&method) { method.as_str() } else { "other" };
+    let method = known(&method);
     record(&state, method, request_id, &response, started.elapsed());
+    end_span(&span, method, &response);
     Ok(response)
+}
+
+/// The name of a method among those that are told apart.
+fn known(method: &Method) -> &str {
+    if KNOWN_METHODS.contains(method) { method.as_str() } else { "other" }
+}
+
+/// Writes what is known only now into a request's span.
+fn end_span(span: &Span, method: &str, response: &ServiceResponse<BoxBody>) {
+    if span.is_disabled() {
+        return;
+    }
+    let pattern = response.request().match_pattern();
+    let route = pattern.as_deref().unwrap_or(UNMATCHED);
+    span.record("otel.name", format!("{method} {route}"));
+    span.record("http.route", route);
+    span.record("http.response.status_code", response.status().as_u16());
+    if response.status().is_server_error() {
+        span.record("otel.status_code", "ERROR");
+    }
 }
 
 /// Finds out who asks and counts the request; none where there is no limit.
@@ -178,7 +216,7 @@ fn record(
 ) {
     let status = response.status();
     let pattern = response.request().match_pattern();
-    let route = pattern.as_deref().unwrap_or("unmatched");
+    let route = pattern.as_deref().unwrap_or(UNMATCHED);
     let metrics = &state.evaluation.metrics;
     metrics.http_requests.with_label_values(&[method, route, status.as_str()]).inc();
     metrics.http_duration.with_label_values(&[method, route]).observe(took.as_secs_f64());

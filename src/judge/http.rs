@@ -9,6 +9,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 
 use super::chat::{Chat, Endpoint, Reply};
 use super::configuration::Configuration;
@@ -22,6 +24,7 @@ use super::{
 };
 use crate::domain::question::Rubric;
 use crate::limiter::{Backoff, Effect, Gate, Pass, Refused, Told};
+use crate::telemetry::SPANS;
 
 /// The parameter that caps the output, and the name that older servers know it by.
 const CAP_NAMES: [&str; 2] = ["max_completion_tokens", "max_tokens"];
@@ -84,7 +87,8 @@ impl HttpJudge {
             // Only now: another call may have learnt meanwhile what the endpoint refuses.
             let request = self.request(item.rubric, &prompt, retries.is_lengthened());
             let started = Instant::now();
-            let result = match self.chat.ask(&request).await {
+            let span = self.span(item.rubric);
+            let result = match self.chat.ask(&request).instrument(span.clone()).await {
                 Ok(reply) => self.read(item.rubric, reply),
                 Err(fault) => Err(fault),
             };
@@ -100,6 +104,7 @@ impl HttpJudge {
             spent.calls += 1;
             spent.usage += billed;
             self.report(item.rubric, result.as_ref().err(), took, billed);
+            end_span(&span, result.as_ref().err(), billed);
             let used = usage.map(|usage| usage.prompt_tokens + usage.completion_tokens);
             let fault = match result {
                 Ok((verdict, _, remaining)) => {
@@ -177,6 +182,21 @@ impl HttpJudge {
         Usage { prompt_tokens: estimate.prompt_tokens, cached_tokens: 0, completion_tokens }
     }
 
+    /// The span of a try, without a word of what is asked.
+    fn span(&self, rubric: Rubric) -> Span {
+        tracing::info_span!(
+            target: SPANS,
+            "judge_call",
+            otel.kind = "client",
+            otel.status_code = Empty,
+            model = self.configuration.model,
+            rubric = rubric.as_str(),
+            outcome = Empty,
+            prompt_tokens = Empty,
+            completion_tokens = Empty,
+        )
+    }
+
     fn report(&self, rubric: Rubric, fault: Option<&CallFault>, duration: Duration, usage: Usage) {
         let fault = fault.map(|fault| fault.kind);
         if let Some(kind) = fault {
@@ -213,6 +233,15 @@ impl HttpJudge {
             }
         }
         request
+    }
+}
+
+/// Writes what came of a try into its span.
+fn end_span(span: &Span, fault: Option<&CallFault>, billed: Usage) {
+    span.record("outcome", fault.map_or(CallReport::VALID, |fault| fault.kind.as_str()));
+    span.record("prompt_tokens", billed.prompt_tokens).record("completion_tokens", billed.completion_tokens);
+    if fault.is_some() {
+        span.record("otel.status_code", "ERROR");
     }
 }
 

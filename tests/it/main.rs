@@ -77,6 +77,7 @@ mod stand_in;
 mod statistics;
 mod support;
 mod surface;
+mod traces;
 mod usage;
 mod verify;
 mod videos;
