@@ -33,12 +33,17 @@ async fn view(secchi: &Secchi, team: &TestTeam, id: &str) -> Value {
     secchi.get_json(&format!("/api/v1/submissions/{id}"), Some(&team.key)).await
 }
 
-/// The gauge of what the day has left.
-async fn remaining_usd(secchi: &Secchi) -> Option<f64> {
+/// The value of a series, if it is told.
+async fn metric(secchi: &Secchi, series: &str) -> Option<f64> {
     let address = secchi.running.metrics_address;
     let text = reqwest::get(format!("http://{address}/metrics")).await.unwrap().text().await.unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix("secchi_judge_budget_remaining_usd "));
+    let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     line.map(|value| value.parse().unwrap())
+}
+
+/// What the day has left.
+async fn remaining_usd(secchi: &Secchi) -> Option<f64> {
+    metric(secchi, "secchi_judge_budget_remaining_usd").await
 }
 
 fn is_paused(submission: &Value) -> bool {
@@ -55,6 +60,8 @@ async fn at_the_budget_judging_pauses_and_goes_on_the_next_day() {
     assert!(first["scores"].get("OEMU").is_none());
     assert_eq!(judge.calls(), CALLS_A_DAY);
     assert!(remaining_usd(&secchi).await.unwrap().abs() < 0.001);
+    let resting = "secchi_submissions_paused{paused_for=\"budget\"}";
+    assert_eq!(metric(&secchi, resting).await, Some(1.0));
 
     // Nothing goes on while the day lasts, however often it is looked at.
     secchi.clock.advance_ms(60_000);
@@ -70,6 +77,12 @@ async fn at_the_budget_judging_pauses_and_goes_on_the_next_day() {
     let scored = view(&secchi, &team, id).await;
     assert_eq!((&scored["state"], &scored["paused_for"]), (&json!("scored"), &Value::Null));
     assert_eq!(judge.repeated(), 0);
+    assert_eq!(metric(&secchi, resting).await, Some(0.0));
+    // Two days are far more than the judge itself needs.
+    let ratio = async |end: &str| metric(&secchi, &format!("secchi_submission_judge_time_ratio_{end}")).await;
+    assert_eq!(ratio("count{split=\"test\"}").await, Some(1.0));
+    assert_eq!(ratio("bucket{split=\"test\",le=\"100\"}").await, Some(0.0));
+    assert!(ratio("sum{split=\"test\"}").await.unwrap() > 2.0 * 86_400.0 / 15.0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -20,6 +20,8 @@ async fn every_series_stands_from_the_start_at_zero() {
         "submissions_total",
         "submissions_in_state",
         "submission_duration_seconds",
+        "submission_judge_time_ratio",
+        "submissions_paused",
         "queue_depth",
         "queue_oldest_seconds",
         "jobs_total",
