@@ -35,6 +35,9 @@ pub enum Unauthenticated {
     /// The team was shut out.
     #[error("the team is disabled; ask the maintainers")]
     Disabled,
+    /// An archive is shown, which knows nobody.
+    #[error("this server shows an archive, where nobody signs in")]
+    ReadOnly,
     /// A token could not be signed.
     #[error(transparent)]
     Sign(TokenError),

@@ -19,6 +19,7 @@ use utoipa_swagger_ui::{Config as DocsConfig, SwaggerUi};
 
 #[cfg(feature = "smtp")]
 use crate::accounts::mailing::keep_sending;
+use crate::archive::{ArchiveError, Shown, show_archive};
 use crate::clock::Clock;
 use crate::config::{HttpSettings, JudgeSettings, QueueSettings, QuotaSettings, StoreSettings};
 use crate::domain::submission::PausedFor;
@@ -89,6 +90,9 @@ pub enum StartError {
     /// Redis cannot be reached.
     #[error(transparent)]
     Queue(#[from] QueueError),
+    /// The archive cannot be shown.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
     /// The database cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -112,6 +116,8 @@ pub struct Process {
     pub clock: Clock,
     /// A judge that a test hands in instead of the settings'.
     pub given_judge: Option<Arc<dyn Judge>>,
+    /// An archive that is shown instead of a ledger that is worked on.
+    pub archive: Option<PathBuf>,
 }
 
 /// A running server or worker.
@@ -126,6 +132,8 @@ pub struct Running {
     pub owner: String,
     /// Keeps other servers off an SQLite file.
     _lock: Option<File>,
+    /// An archive that is shown, with a folder that goes when the process ends.
+    shown: Option<Shown>,
     stopping: watch::Sender<bool>,
     worker: JoinSet<()>,
     servers: Vec<ServerHandle>,
@@ -148,10 +156,13 @@ impl Running {
 /// # Errors
 /// When a setting, a port, the database or Redis refuses.
 pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> Result<Running, StartError> {
-    let data_dir = process.store.data_dir.clone();
+    let mut data_dir = process.store.data_dir.clone();
     let media = Media::new(&process.store.media_dir());
     let mails = http.signup.sends_mail().map_err(|why| StartError::Mail(why.to_owned()))?;
     let mut running = open(process, true).await?;
+    if let Some(shown) = &running.shown {
+        data_dir = shown.scratch().to_owned();
+    }
     let evaluation = running.evaluation.clone();
     let installation_id = evaluation.store.read(load_installation_id).await?;
     if http.jwt_secret.is_none() && matches!(evaluation.queue, Queue::Redis(_)) {
@@ -184,6 +195,9 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
     state.public_url.get_or_init(|| public_url.clone());
     running.address = Some(address);
     running.add_server(server);
+    if running.shown.is_some() {
+        return Ok(running);
+    }
     #[cfg(feature = "smtp")]
     running.start_mailing(&http.signup, public_url)?;
     if with_worker {
@@ -241,8 +255,15 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
     }
     let metrics = Metrics::new(of_server).map_err(|error| StartError::Metrics(error.to_string()))?;
     let metrics = Arc::new(metrics);
-    let store = Store::open(&process.store.database_url).await?;
-    let lock = if of_server { store.lock_for_server()? } else { None };
+    let shown = match process.archive {
+        Some(path) => Some(show_archive(path).await?),
+        None => None,
+    };
+    let store = match &shown {
+        Some(shown) => shown.store().clone(),
+        None => Store::open(&process.store.database_url).await?,
+    };
+    let lock = if of_server && shown.is_none() { store.lock_for_server()? } else { None };
     let queue = match &process.queue.redis_url {
         None => Queue::Embedded(EmbeddedQueue::default()),
         Some(url) => {
@@ -265,14 +286,16 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
             Judges::new(&process.judge, gate, metrics.clone())?
         }
     };
-    judges.establish(&store, process.clock.now_ms()).await?;
-    // The budget may be another one than before.
-    store
-        .write(|connection| {
-            wake_rejudgings(connection)?;
-            wake_paused(connection, PausedFor::Budget)
-        })
-        .await?;
+    if shown.is_none() {
+        judges.establish(&store, process.clock.now_ms()).await?;
+        // The budget may be another one than before.
+        store
+            .write(|connection| {
+                wake_rejudgings(connection)?;
+                wake_paused(connection, PausedFor::Budget)
+            })
+            .await?;
+    }
     let evaluation = Arc::new(Evaluation {
         store,
         queue,
@@ -296,6 +319,7 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         evaluation,
         owner,
         _lock: lock,
+        shown,
         stopping: watch::Sender::new(false),
         worker: JoinSet::new(),
         servers: Vec::new(),

@@ -4,6 +4,7 @@
 mod answers;
 #[cfg(feature = "server")]
 mod build;
+mod archive;
 #[cfg(feature = "server")]
 mod dataset;
 mod evaluate;
@@ -74,6 +75,10 @@ enum Command {
     #[cfg(feature = "server")]
     #[command(subcommand)]
     RecordKey(record_key::RecordKeyCommand),
+    #[cfg(feature = "server")]
+    Archive(archive::ArchiveArgs),
+    #[cfg(feature = "server")]
+    Restore(archive::RestoreArgs),
     Pull(pull::PullArgs),
     Evaluate(evaluate::EvaluateArgs),
     Submit(submit::SubmitArgs),
@@ -151,6 +156,10 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         Command::Judge(command) => judge::run(command).await,
         #[cfg(feature = "server")]
         Command::RecordKey(command) => record_key::run(command).await,
+        #[cfg(feature = "server")]
+        Command::Archive(arguments) => archive::archive(arguments).await,
+        #[cfg(feature = "server")]
+        Command::Restore(arguments) => archive::restore(arguments).await,
         Command::Pull(arguments) => pull::pull(arguments).await,
         Command::Evaluate(arguments) => evaluate::evaluate(arguments).await,
         Command::Submit(arguments) => submit::submit(arguments).await,

@@ -1,6 +1,7 @@
 //! `secchi serve`, `secchi worker` and `secchi migrate`: processes that run until they are told to stop.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -26,12 +27,15 @@ const STOP_LIMIT: Duration = Duration::from_secs(9);
 /// also stand in secchi.toml, by the variable's name in lower case without SECCHI_ (`listen = "0.0.0.0:8080"`).
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  secchi serve\n  secchi serve --listen 0.0.0.0:8080 --database-url postgres://secchi@db/secchi --redis-url redis://queue"
+    after_help = "Examples:\n  secchi serve\n  secchi serve --listen 0.0.0.0:8080 --database-url postgres://secchi@db/secchi --redis-url redis://queue\n  secchi serve --archive secchi.archive"
 )]
 pub struct ServeArgs {
     /// Serve only; `secchi worker` processes do the work
     #[arg(long)]
     no_worker: bool,
+    /// Show an archive, read-only: no database, queue or data folder is used, and nobody signs in
+    #[arg(long, value_name = "FILE")]
+    archive: Option<PathBuf>,
     #[command(flatten)]
     store: StoreSettings,
     #[command(flatten)]
@@ -75,7 +79,10 @@ pub struct MigrateArgs {
 ///
 /// # Errors
 /// When it cannot start.
-pub async fn serve(arguments: ServeArgs) -> anyhow::Result<()> {
+pub async fn serve(mut arguments: ServeArgs) -> anyhow::Result<()> {
+    if arguments.archive.is_some() {
+        arguments.queue.redis_url = None;
+    }
     let process = Process {
         store: arguments.store,
         queue: arguments.queue,
@@ -85,6 +92,7 @@ pub async fn serve(arguments: ServeArgs) -> anyhow::Result<()> {
         max_upload_bytes: arguments.http.max_upload_bytes,
         clock: Clock::System,
         given_judge: None,
+        archive: arguments.archive,
     };
     let public_url = arguments.http.public_url.clone();
     let running = app::serve(process, arguments.http, !arguments.no_worker).await?;
@@ -109,6 +117,7 @@ pub async fn worker(arguments: WorkerArgs) -> anyhow::Result<()> {
         max_upload_bytes: 0,
         clock: Clock::System,
         given_judge: None,
+        archive: None,
     };
     let running = app::work(process).await?;
     println!("Secchi works; metrics: http://{}/metrics", running.metrics_address);

@@ -68,6 +68,12 @@ pub enum CompareError {
         /// What was asked for.
         judge: String,
     },
+    /// Outcomes are not in this archive.
+    #[error(
+        "a public archive holds no answers and nothing about single ones, so nothing can be compared; the server that it \
+         was written from compares"
+    )]
+    LeftOut,
     /// The configuration that is asked for has no board, or the database failed.
     #[error(transparent)]
     Board(#[from] BoardQueryError),
@@ -194,6 +200,9 @@ pub async fn compare(
     ids: Vec<String>,
     judge: Option<String>,
 ) -> Result<Comparison, CompareError> {
+    if evaluation.store.is_public_archive() {
+        return Err(CompareError::LeftOut);
+    }
     let (judge, loaded) =
         evaluation.store.snapshot(move |connection| load(connection, &ids, judge.as_deref())).await?;
     let release_id = loaded.first().map(|entry| entry.submission.release_id.clone()).unwrap_or_default();

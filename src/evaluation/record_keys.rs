@@ -13,6 +13,11 @@ use crate::store::{DbConnection, Store, StoreError};
 /// Why there is no key to sign with.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordKeyError {
+    /// The secret is not in this archive.
+    #[error(
+        "a public archive holds no key to sign records with; the server that it was written from signs them"
+    )]
+    LeftOut,
     /// The crypto back end refused.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -26,6 +31,9 @@ pub enum RecordKeyError {
 /// # Errors
 /// When the database fails, or holds a key that is none.
 pub async fn signing_key(store: &Store, now_ms: i64) -> Result<SigningKey, RecordKeyError> {
+    if store.is_public_archive() {
+        return Err(RecordKeyError::LeftOut);
+    }
     let found = match store.read(find_current_record_key).await? {
         Some(found) => found,
         None => store.write(move |connection| current_or_new(connection, now_ms)).await?,

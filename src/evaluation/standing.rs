@@ -16,7 +16,7 @@ use crate::store::ranges::{Scope, find_ranked_board, load_baselines, load_standi
 use crate::store::releases::{
     Release, find_active_release, find_release, load_counts, load_release, load_releases,
 };
-use crate::store::standing::{StandingRow, load_scored_times, load_standing};
+use crate::store::standing::{StandingRow, load_archived_attempts, load_scored_times, load_standing};
 
 use super::board_query::{BoardQuery, BoardQueryError};
 use super::board_rows::{
@@ -210,7 +210,8 @@ fn entries(
         let ranked = find_ranked_board(connection, board)?;
         facts.smallest_difference = ranked.map(|ranked| ranked.smallest_difference).unwrap_or_default();
     }
-    let attempts = attempts(load_scored_times(connection, query.split)?);
+    let mut attempts = attempts(load_scored_times(connection, query.split)?);
+    attempts.extend(load_archived_attempts(connection)?);
     let standing = in_scope(standing, scope);
     facts.entries = standing.len();
     facts.newest_at = standing.iter().map(|row| row.published_at_ms).max().map(instant::rfc3339);

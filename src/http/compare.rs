@@ -91,6 +91,7 @@ impl From<CompareError> for Problem {
             CompareError::Unknown(_) => return Problem::not_found(error.to_string()),
             CompareError::Board(error) => return error.into(),
             CompareError::Store(error) => return error.into(),
+            CompareError::LeftOut => (StatusCode::FORBIDDEN, "not_archived"),
             CompareError::Withdrawn { .. } => (StatusCode::GONE, "withdrawn"),
             CompareError::Releases(..) => (StatusCode::CONFLICT, "different_releases"),
             CompareError::Judges | CompareError::NotJudged { .. } => {

@@ -29,6 +29,8 @@ const KNOWN_METHODS: [Method; 7] =
 
 /// The route of a request that none takes.
 const UNMATCHED: &str = "unmatched";
+/// The methods that ask for no change.
+const READING: [Method; 3] = [Method::GET, Method::HEAD, Method::OPTIONS];
 
 /// Routes that probes ask all day.
 const UNLIMITED: [&str; 2] = ["/healthz", "/readyz"];
@@ -99,6 +101,10 @@ pub async fn guard(
     );
     let turn = admit(&state, &request).instrument(span.clone()).await;
     let mut response = match turn {
+        _ if state.evaluation.store.is_read_only() && !READING.contains(&method) => {
+            let (request, _) = request.into_parts();
+            ServiceResponse::new(request, Problem::read_only().error_response())
+        }
         Some(Turn::Wait(wait)) => {
             let (request, _) = request.into_parts();
             let answer = too_many(wait).error_response();
@@ -145,7 +151,9 @@ fn end_span(span: &Span, method: &str, response: &ServiceResponse<BoxBody>) {
 /// Finds out who asks and counts the request; none where there is no limit.
 async fn admit(state: &State, request: &ServiceRequest) -> Option<Turn> {
     let mut key_id = None;
-    if let Some(credential) = request.headers().get(header::AUTHORIZATION) {
+    if state.evaluation.store.is_read_only() {
+        request.extensions_mut().insert::<Identity>(Err(Unauthenticated::ReadOnly));
+    } else if let Some(credential) = request.headers().get(header::AUTHORIZATION) {
         let identity = match credential.to_str().ok().and_then(bearer) {
             Some(credential) => {
                 let evaluation = &state.evaluation;

@@ -95,6 +95,13 @@ impl Problem {
         self
     }
 
+    /// 403 for whatever an archive does not do.
+    pub fn read_only() -> Problem {
+        let detail = "this server shows an archive: its board can be read, nobody signs in, and nothing can be changed. \
+                      Ask the server that takes submissions";
+        Problem::new(StatusCode::FORBIDDEN, "read_only", detail)
+    }
+
     /// 404 for a thing that is not there or not the asker's.
     pub fn not_found(detail: impl Into<String>) -> Problem {
         Problem::new(StatusCode::NOT_FOUND, "not_found", detail)
@@ -152,8 +159,10 @@ impl From<StoreError> for Problem {
                     .retry_after(5)
                     .caused_by(error)
             }
+            StoreError::ReadOnly => Problem::read_only(),
             StoreError::Address(_)
             | StoreError::InUse(_)
+            | StoreError::OtherVersion
             | StoreError::Migrate(_)
             | StoreError::Statement(_)
             | StoreError::Unknown { .. }
@@ -167,6 +176,7 @@ impl From<Unauthenticated> for Problem {
         let code = match error {
             Unauthenticated::Store(error) => return error.into(),
             Unauthenticated::Sign(error) => return Problem::internal(error),
+            Unauthenticated::ReadOnly => return Problem::read_only(),
             Unauthenticated::Missing => "missing_credential",
             Unauthenticated::Unknown => "unknown_credential",
             Unauthenticated::Expired | Unauthenticated::SessionExpired => "expired_token",

@@ -66,7 +66,10 @@ pub async fn find_record(request: HttpRequest, state: Shared, id: web::Path<Uuid
 #[get("/.well-known/secchi-keys.json")]
 pub async fn find_record_keys(request: HttpRequest, state: Shared) -> Answer<HttpResponse> {
     let store = &state.evaluation.store;
-    signing_key(store, state.evaluation.clock.now_ms()).await?;
+    if !store.is_read_only() {
+        // A key that is made later would be missing where somebody fetched them now.
+        signing_key(store, state.evaluation.clock.now_ms()).await?;
+    }
     let keys = public_keys(store).await?;
     let body = Rendered::new(keys.to_json().into_bytes());
     Ok(prepared(&request, &body, "application/jwk-set+json").await)
@@ -76,6 +79,7 @@ impl From<RecordKeyError> for Problem {
     fn from(error: RecordKeyError) -> Problem {
         match error {
             RecordKeyError::Store(error) => error.into(),
+            RecordKeyError::LeftOut => Problem::new(StatusCode::FORBIDDEN, "not_archived", error.to_string()),
             RecordKeyError::Key(_) => Problem::internal(error),
         }
     }

@@ -6,12 +6,14 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use diesel::connection::SimpleConnection as _;
-use diesel::pg::PgConnection;
+use diesel::migration::{self, Migration, MigrationSource, MigrationVersion};
+use diesel::pg::{Pg, PgConnection};
 use diesel::r2d2::ManageConnection;
-use diesel::sqlite::SqliteConnection;
+use diesel::sqlite::{Sqlite, SqliteConnection};
 use diesel::{Connection as _, RunQueryDsl as _};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness as _, embed_migrations};
 
+use super::archive::read_only_address;
 use super::{Result, StoreError};
 
 const SQLITE_MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
@@ -19,6 +21,9 @@ const POSTGRES_MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/po
 
 /// Names the one lock in PostgreSQL under which processes that start together migrate one after the other.
 const MIGRATION_LOCK: i64 = 0x5ecc_0001;
+
+/// An archive is read by many and changed by nobody.
+const ARCHIVE_SETTINGS: &str = "PRAGMA query_only = ON;";
 
 const SQLITE_SETTINGS: &str = "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; \
      PRAGMA foreign_keys = ON;";
@@ -67,12 +72,13 @@ pub(super) struct Opener {
     backend: Backend,
     /// A path for SQLite, the whole address for PostgreSQL.
     target: String,
+    settings: &'static str,
 }
 
 impl Opener {
     pub(super) fn new(url: &str) -> Result<Opener> {
         if let Some(path) = url.strip_prefix("sqlite://").filter(|path| !path.is_empty()) {
-            let opener = Opener { backend: Backend::Sqlite, target: path.to_owned() };
+            let opener = Opener::of(Backend::Sqlite, path);
             let folder = opener.folder();
             // The file holds the answer keys: it is its owner's alone.
             let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -80,9 +86,27 @@ impl Opener {
             return Ok(opener);
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return Ok(Opener { backend: Backend::Postgres, target: url.to_owned() });
+            return Ok(Opener::of(Backend::Postgres, url));
         }
         Err(StoreError::Address(url.split("://").next().unwrap_or_default().to_owned()))
+    }
+
+    /// The same for a database that must be there.
+    pub(super) fn existing(url: &str) -> Result<Opener> {
+        if let Some(path) = url.strip_prefix("sqlite://").map(Path::new) {
+            path.metadata().map_err(|error| unusable(path, &error))?;
+        }
+        Opener::new(url)
+    }
+
+    /// Opens an archive, which is never written to.
+    pub(super) fn archive(path: &Path) -> Result<Opener> {
+        let address = read_only_address(path).map_err(|error| unusable(path, &error))?;
+        Ok(Opener { settings: ARCHIVE_SETTINGS, ..Opener::of(Backend::Sqlite, &address) })
+    }
+
+    fn of(backend: Backend, target: &str) -> Opener {
+        Opener { backend, target: target.to_owned(), settings: SQLITE_SETTINGS }
     }
 
     pub(super) fn backend(&self) -> Backend {
@@ -143,7 +167,7 @@ impl Opener {
             }
             Backend::Sqlite => {
                 let mut connection = SqliteConnection::establish(&self.target).map_err(refused)?;
-                connection.batch_execute(SQLITE_SETTINGS)?;
+                connection.batch_execute(self.settings)?;
                 Ok(DbConnection::Sqlite(connection))
             }
         }
@@ -180,7 +204,6 @@ impl ManageConnection for Opener {
 
 /// Applies the migrations that are missing; several processes may do so at once.
 pub(super) fn migrate(opener: &Opener) -> Result<()> {
-    let failed = |error: Box<dyn std::error::Error + Send + Sync>| StoreError::Migrate(error.to_string());
     let _turn = opener.lock_folder()?;
     opener.make_private_file()?;
     match opener.open()? {
@@ -196,9 +219,59 @@ pub(super) fn migrate(opener: &Opener) -> Result<()> {
     Ok(())
 }
 
+/// Applies the migrations that are missing in a file that nobody else works on.
+pub(super) fn migrate_sqlite(inner: &mut SqliteConnection) -> Result<()> {
+    inner.run_pending_migrations(SQLITE_MIGRATIONS).map_err(failed)?;
+    Ok(())
+}
+
+/// How the migrations of a database stand to those of this version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Versions {
+    /// Some of this version are missing.
+    Older,
+    /// They are the same.
+    Same,
+    /// There are some that this version does not know.
+    Newer,
+}
+
+/// How the migrations of an SQLite file stand to those of this version.
+pub(super) fn sqlite_versions(inner: &mut SqliteConnection) -> Result<Versions> {
+    versions(inner.applied_migrations(), MigrationSource::<Sqlite>::migrations(&SQLITE_MIGRATIONS))
+}
+
+/// How the migrations of a database stand to those of this version.
+pub(super) fn database_versions(connection: &mut DbConnection) -> Result<Versions> {
+    match connection {
+        DbConnection::Sqlite(inner) => sqlite_versions(inner),
+        DbConnection::Postgres(inner) => {
+            versions(inner.applied_migrations(), MigrationSource::<Pg>::migrations(&POSTGRES_MIGRATIONS))
+        }
+    }
+}
+
+fn versions<DB: diesel::backend::Backend>(
+    applied: migration::Result<Vec<MigrationVersion<'_>>>,
+    known: migration::Result<Vec<Box<dyn Migration<DB>>>>,
+) -> Result<Versions> {
+    let (applied, known) = (applied.map_err(failed)?, known.map_err(failed)?);
+    let is_known = |version: &MigrationVersion<'_>| {
+        known.iter().any(|migration| migration.name().version().to_string() == version.to_string())
+    };
+    Ok(match applied.iter().all(is_known) {
+        false => Versions::Newer,
+        true if applied.len() < known.len() => Versions::Older,
+        true => Versions::Same,
+    })
+}
+
+fn failed(error: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
+    StoreError::Migrate(error.to_string())
+}
+
 /// Whether no migration is missing.
 pub(super) fn is_migrated(connection: &mut DbConnection) -> Result<bool> {
-    let failed = |error: Box<dyn std::error::Error + Send + Sync>| StoreError::Migrate(error.to_string());
     let pending = match connection {
         DbConnection::Postgres(inner) => inner.has_pending_migration(POSTGRES_MIGRATIONS),
         DbConnection::Sqlite(inner) => inner.has_pending_migration(SQLITE_MIGRATIONS),

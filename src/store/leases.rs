@@ -99,6 +99,14 @@ pub fn free_leases_of(connection: &mut DbConnection, owner: &str) -> Result<usiz
     Ok(freed)
 }
 
+/// Frees all leases and forgets their attempts, where nobody is left who could hold one.
+pub fn free_all_leases(connection: &mut DbConnection) -> Result<()> {
+    diesel::update(leases::table)
+        .set((leases::owner.eq(None::<String>), leases::expires_at_ms.eq(0), leases::attempts.eq(0)))
+        .execute(connection)?;
+    Ok(())
+}
+
 /// Takes a lease away from whoever holds it, and forgets its attempts.
 pub fn revoke_lease(connection: &mut DbConnection, name: &str) -> Result<()> {
     diesel::update(leases::table.find(name))

@@ -1,6 +1,7 @@
 //! The ledger on SQLite or PostgreSQL: the only room that knows SQL. Functions take a connection, so that a use case
 //! composes several of them in one transaction; they know no rules beyond the tables'.
 
+pub mod archive;
 pub mod audit;
 pub mod claims;
 pub mod configurations;
@@ -10,10 +11,12 @@ pub mod failures;
 pub mod flags;
 pub mod history;
 pub mod idempotency;
+mod installation;
 pub mod judge_record;
 pub mod judgements;
 pub mod keys;
 pub mod leases;
+pub mod public;
 pub mod publication;
 pub mod quota;
 pub mod ranges;
@@ -22,6 +25,7 @@ pub mod rejudgings;
 pub mod releases;
 pub mod repeats;
 pub mod reviewers;
+pub mod rows;
 mod schema;
 pub mod scores;
 pub mod series;
@@ -29,22 +33,26 @@ pub mod signups;
 pub mod spend;
 pub mod standing;
 pub mod submissions;
+pub mod tables;
 pub mod teams;
 pub mod videos;
 pub mod waiting;
 
 use std::fs::File;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diesel::Connection as _;
 use diesel::connection::SimpleConnection as _;
-use diesel::prelude::*;
 use diesel::r2d2;
 
 use connection::Durability;
 pub use connection::{Backend, DbConnection};
-use schema::installation;
+pub use installation::{
+    bump_board_revision, load_board_revision, load_installation_id, load_judge_checked, note_judge_checked,
+    rename_installation,
+};
 
 /// How many connections one process holds at most.
 const MAX_CONNECTIONS: u32 = 12;
@@ -66,6 +74,14 @@ pub enum StoreError {
     /// The tables could not be brought up to date.
     #[error("the migrations failed: {0}")]
     Migrate(String),
+    /// The tables are not those of this version, and it is not for the asker to change them.
+    #[error(
+        "the database's tables are those of another version of Secchi; use that version, or run `secchi migrate` first"
+    )]
+    OtherVersion,
+    /// An archive is shown, and something would have changed it.
+    #[error("this server shows an archive, which nothing changes")]
+    ReadOnly,
     /// A statement failed.
     #[error("the database refused a statement: {0}")]
     Statement(#[from] diesel::result::Error),
@@ -106,6 +122,14 @@ pub struct Store {
     /// SQLite has one writer: waiting here is fair, its own busy handler is not.
     write_gate: Arc<Mutex<()>>,
     writes: Arc<AtomicU64>,
+    content: StoredContent,
+}
+
+/// What a database is to those who ask it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StoredContent {
+    Ledger,
+    Archive { is_public: bool },
 }
 
 impl Store {
@@ -114,17 +138,62 @@ impl Store {
     /// # Errors
     /// When the address is unknown, the database cannot be reached, or a migration fails.
     pub async fn open(url: &str) -> Result<Store> {
-        let opener = connection::Opener::new(url)?;
+        Store::pooled(connection::Opener::new(url)?, connection::migrate, StoredContent::Ledger).await
+    }
+
+    /// Opens the database at `url` as it is: neither it nor its tables are made.
+    ///
+    /// # Errors
+    /// When it is not there, or its tables are those of another version.
+    pub async fn open_existing(url: &str) -> Result<Store> {
+        let opener = connection::Opener::existing(url)?;
+        let store = Store::pooled(opener, |_| Ok(()), StoredContent::Ledger).await?;
+        match store.read(connection::database_versions).await? {
+            connection::Versions::Same => Ok(store),
+            connection::Versions::Older | connection::Versions::Newer => Err(StoreError::OtherVersion),
+        }
+    }
+
+    /// Opens an archive with this version's tables for reading.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub async fn open_archive(path: &Path, is_public: bool) -> Result<Store> {
+        let opener = connection::Opener::archive(path)?;
+        Store::pooled(opener, |_| Ok(()), StoredContent::Archive { is_public }).await
+    }
+
+    async fn pooled(
+        opener: connection::Opener,
+        prepare: impl FnOnce(&connection::Opener) -> Result<()> + Send + 'static,
+        content: StoredContent,
+    ) -> Result<Store> {
         let pooled = opener.clone();
         let opened = tokio::task::spawn_blocking(move || {
-            connection::migrate(&pooled)?;
+            prepare(&pooled)?;
             r2d2::Pool::builder()
                 .max_size(MAX_CONNECTIONS)
                 .min_idle(Some(1))
                 .build(pooled)
                 .map_err(|error| StoreError::Connect(error.to_string()))
         });
-        Ok(Store { pool: opened.await??, opener, write_gate: Arc::default(), writes: Arc::default() })
+        Ok(Store {
+            pool: opened.await??,
+            opener,
+            write_gate: Arc::default(),
+            writes: Arc::default(),
+            content,
+        })
+    }
+
+    /// Whether this is an archive, which nothing changes.
+    pub fn is_read_only(&self) -> bool {
+        self.content != StoredContent::Ledger
+    }
+
+    /// Whether this is an archive without what only some may know.
+    pub fn is_public_archive(&self) -> bool {
+        self.content == StoredContent::Archive { is_public: true }
     }
 
     /// Takes the database for a server: an SQLite file has one at a time, as long as the result lives.
@@ -231,6 +300,9 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        if self.is_read_only() {
+            return Err(StoreError::ReadOnly.into());
+        }
         let store = self.clone();
         let transacted = tokio::task::spawn_blocking(move || {
             let _turn = match store.backend() {
@@ -272,37 +344,6 @@ impl<E> From<diesel::result::Error> for Rollback<E> {
     fn from(error: diesel::result::Error) -> Self {
         Rollback::Store(error.into())
     }
-}
-
-/// The id that this database got when it was made.
-pub fn load_installation_id(connection: &mut DbConnection) -> Result<String> {
-    Ok(installation::table.select(installation::id).first(connection)?)
-}
-
-/// The number that rises with every change that a board may show.
-pub fn load_board_revision(connection: &mut DbConnection) -> Result<i64> {
-    Ok(installation::table.select(installation::board_revision).first(connection)?)
-}
-
-/// Notes that what a board shows has changed.
-pub fn bump_board_revision(connection: &mut DbConnection) -> Result<()> {
-    diesel::update(installation::table)
-        .set(installation::board_revision.eq(installation::board_revision + 1))
-        .execute(connection)?;
-    Ok(())
-}
-
-/// When the judge was last seen to answer by somebody who checked it.
-pub fn load_judge_checked(connection: &mut DbConnection) -> Result<i64> {
-    Ok(installation::table.select(installation::judge_checked_at_ms).first(connection)?)
-}
-
-/// Notes that somebody checked the judge and it answered.
-pub fn note_judge_checked(connection: &mut DbConnection, now_ms: i64) -> Result<()> {
-    diesel::update(installation::table)
-        .set(installation::judge_checked_at_ms.eq(now_ms))
-        .execute(connection)?;
-    Ok(())
 }
 
 /// Reads an enum from its stored text.

@@ -1,7 +1,9 @@
 //! The tables as diesel sees them. Says nothing of what they mean: the migrations do.
 
+mod archive;
 mod board;
 
+pub use archive::*;
 pub use board::*;
 
 diesel::table! {
@@ -361,6 +363,7 @@ diesel::table! {
 }
 
 diesel::allow_tables_to_appear_in_same_query!(
+    archived_attempts,
     installation,
     leases,
     releases,

@@ -3,7 +3,7 @@
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 
-use super::schema::{releases, scores, series_members, submissions, teams};
+use super::schema::{archived_attempts, releases, scores, series_members, submissions, teams};
 use super::scores::{Score, unpack};
 use super::{DbConnection, Result, stored};
 use crate::domain::question::Split;
@@ -112,6 +112,13 @@ pub fn load_scored_times(connection: &mut DbConnection, split: Split) -> Result<
         .select((submissions::team_id, submissions::id))
         .load(connection)?;
     Ok(scored)
+}
+
+/// By submission what [`load_scored_times`] would tell of its team's attempts, had the others not been left out of this
+/// archive; empty where nothing is left out.
+pub fn load_archived_attempts(connection: &mut DbConnection) -> Result<Vec<(String, usize)>> {
+    let rows: Vec<(String, i32)> = archived_attempts::table.load(connection)?;
+    Ok(rows.into_iter().map(|(id, attempts)| (id, usize::try_from(attempts).unwrap_or_default())).collect())
 }
 
 /// A published entry of an active release, by the ids of its submission and its release.

@@ -83,6 +83,7 @@ fn read(query: &[(String, String)]) -> Result<Asked, Refusal> {
 fn status(fault: &CompareError) -> StatusCode {
     match fault {
         CompareError::Twice(_) => StatusCode::BAD_REQUEST,
+        CompareError::LeftOut => StatusCode::FORBIDDEN,
         CompareError::Unknown(_) | CompareError::Board(_) => StatusCode::NOT_FOUND,
         CompareError::Withdrawn { .. } => StatusCode::GONE,
         CompareError::Releases(..) | CompareError::Judges | CompareError::NotJudged { .. } => {

@@ -37,6 +37,13 @@ impl Refusal {
         Refusal::said(StatusCode::FORBIDDEN, "This form is out of date", detail)
     }
 
+    /// What an archive does not do.
+    pub(super) fn archive() -> Refusal {
+        let detail = "This server shows an archive: a board as it once stood. Nobody signs in here, and nothing can be \
+                      submitted or changed.";
+        Refusal::said(StatusCode::FORBIDDEN, "This is an archive", detail)
+    }
+
     pub(super) fn not_found() -> Refusal {
         let detail = "There is no page at this address, or it is another team's.";
         Refusal::said(StatusCode::NOT_FOUND, "This page does not exist", detail)
@@ -76,6 +83,9 @@ impl ResponseError for Refusal {
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Refusal {
+        if matches!(error, StoreError::ReadOnly) {
+            return Refusal::archive();
+        }
         if matches!(error, StoreError::Connect(_)) {
             tracing::error!(%error, "a page could not be shown");
             let detail = "The database is not to be reached, so nothing was changed. Try again in a moment.";
@@ -103,6 +113,7 @@ impl From<Unauthenticated> for Refusal {
         match error {
             Unauthenticated::Store(error) => error.into(),
             Unauthenticated::Sign(error) => Refusal::Inside(error.to_string()),
+            Unauthenticated::ReadOnly => Refusal::archive(),
             _ => Refusal::SignIn { next: None },
         }
     }

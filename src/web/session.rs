@@ -72,8 +72,11 @@ impl Session {
         request: &HttpRequest,
         pages: &Pages,
     ) -> Result<Option<Session>, Unauthenticated> {
-        let Some(cookie) = request.cookie(COOKIE) else { return Ok(None) };
         let evaluation = &pages.evaluation;
+        if evaluation.store.is_read_only() {
+            return Err(Unauthenticated::ReadOnly);
+        }
+        let Some(cookie) = request.cookie(COOKIE) else { return Ok(None) };
         let token = cookie.value();
         let now_ms = evaluation.clock.now_ms();
         let place = pages.address(request);

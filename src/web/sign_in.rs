@@ -37,7 +37,7 @@ pub(super) async fn show(request: HttpRequest, pages: web::Data<Pages>, way: web
     match Session::find(&request, &pages).await {
         Ok(Some(_)) => Ok(see_other(&local(next))),
         Ok(None) => Ok(page_of(StatusCode::OK, form(None, next))),
-        Err(Unauthenticated::Store(error)) => Err(error.into()),
+        Err(error @ (Unauthenticated::Store(_) | Unauthenticated::ReadOnly)) => Err(error.into()),
         // The cookie is of no use any more; the page says why.
         Err(error) => {
             let mut response = page_of(StatusCode::OK, form(Some(&sentence(&error)), next));

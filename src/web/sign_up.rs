@@ -44,6 +44,9 @@ impl Typed {
 }
 
 pub(super) async fn show(pages: web::Data<Pages>) -> Shown {
+    if pages.evaluation.store.is_read_only() {
+        return Err(Refusal::archive());
+    }
     if pages.signup == SignupMode::Closed {
         return Err(refusal(SignupError::Closed));
     }

@@ -163,6 +163,7 @@ impl Secchi {
             max_upload_bytes: http.max_upload_bytes,
             clock: clock.clone(),
             given_judge: options.given_judge,
+            archive: None,
         };
         let running = app::serve(process, http, options.with_worker).await.unwrap();
         let base = format!("http://{}", running.address.unwrap());

@@ -1,0 +1,1 @@
+DROP TABLE archived_attempts;
