@@ -18,21 +18,22 @@ use crate::store::judge_record::{JudgeRecord, load_judge_record};
 struct Seen {
     /// The configurations that have a board, newest first.
     rows: Vec<ConfigurationRow>,
-    record: JudgeRecord,
+    /// None where the submissions that it counts are not in the database.
+    record: Option<JudgeRecord>,
 }
 
 pub(super) async fn show(_request: HttpRequest, pages: web::Data<Pages>) -> HttpResponse {
-    let seen: Result<Seen, StoreError> = pages
-        .evaluation
-        .store
-        .snapshot(|connection| {
+    let store = &pages.evaluation.store;
+    let is_whole = !store.is_public_archive();
+    let seen: Result<Seen, StoreError> = store
+        .snapshot(move |connection| {
             let mut rows = load_configurations(connection)?;
             rows.retain(ConfigurationRow::has_board);
             rows.sort_by_key(|row| (row.is_current(), row.created_at_ms));
             rows.reverse();
-            let record = match rows.first() {
-                Some(current) => load_judge_record(connection, &current.id)?,
-                None => JudgeRecord::default(),
+            let record = match rows.first().filter(|_| is_whole) {
+                Some(current) => Some(load_judge_record(connection, &current.id)?),
+                None => None,
             };
             Ok(Seen { rows, record })
         })
@@ -59,7 +60,7 @@ fn page(seen: &Seen, origin: Option<&str>) -> Markup {
                 (scope())
                 (in_force(row, configuration))
                 (believable())
-                (record(&seen.record))
+                @if let Some(done) = &seen.record { (record(done)) }
                 (over_time(&seen.rows))
                 @if configuration.kind == Kind::Llm { (words(configuration)) }
             }

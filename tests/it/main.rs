@@ -5,6 +5,10 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod anonymous;
+mod archive;
+mod archive_faults;
+mod archive_public;
+mod archive_served;
 mod attacker;
 mod attacks;
 mod audit;

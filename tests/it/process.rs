@@ -45,6 +45,12 @@ impl Process {
         Process::start("serve", ground, "127.0.0.1:0", &listen, &[])
     }
 
+    /// `secchi serve --archive` in a ground's folder, which nothing else of it is used of.
+    pub fn show(ground: &Ground, archive: &Path, environment: &[(&str, &str)]) -> Process {
+        let flags = ["--listen", "127.0.0.1:0", "--archive", archive.to_str().unwrap()].map(str::to_owned);
+        Process::start("serve", ground, "127.0.0.1:0", &flags, environment)
+    }
+
     /// `secchi worker` on a ground, with further flags.
     pub fn worker(ground: &Ground, metrics: &str, flags: &[String]) -> Process {
         Process::start("worker", ground, metrics, flags, &[])

@@ -16,10 +16,10 @@ use crate::program::run_on;
 use crate::support::{Ground, sample};
 
 /// In every secret text of the release.
-const MARK: &str = "zqsecret";
+pub const MARK: &str = "zqsecret";
 
 /// In every answer that is submitted.
-const ANSWER_MARK: &str = "zqanswer";
+pub const ANSWER_MARK: &str = "zqanswer";
 
 const JUDGE_KEY: &str = "sk-zqjudgekey";
 
@@ -37,7 +37,7 @@ const SECRET_FIELDS: [&str; 9] = [
 ];
 
 /// The sample's test release with marks in it.
-fn marked_release(folder: &Path) -> String {
+pub fn marked_release(folder: &Path) -> String {
     let text = std::fs::read_to_string(sample("test.jsonl")).unwrap();
     let lines = text.lines().map(|line| {
         let mut record: Value = serde_json::from_str(line).unwrap();

@@ -62,6 +62,13 @@ impl Ground {
         Ground { data, database_url, redis_url, made }
     }
 
+    /// An SQLite database with the embedded queue, whatever this run is on.
+    pub fn sqlite() -> Ground {
+        let data = TempDir::new().unwrap();
+        let database_url = format!("sqlite://{}", data.path().join("secchi.db").display());
+        Ground { data, database_url, redis_url: None, made: None }
+    }
+
     /// The same database and queue for another process, with a data folder of its own.
     pub fn shared(&self) -> Ground {
         assert!(self.is_shared(), "SQLite is one process's");
@@ -117,6 +124,8 @@ pub struct Options {
     pub with_worker: bool,
     /// A clock instead of one that stands at [`NOON_MS`], for tests with other processes.
     pub clock: Option<Clock>,
+    /// An archive that is shown instead of the ground's database.
+    pub archive: Option<PathBuf>,
 }
 
 /// A team and its key.
@@ -163,7 +172,7 @@ impl Secchi {
             max_upload_bytes: http.max_upload_bytes,
             clock: clock.clone(),
             given_judge: options.given_judge,
-            archive: None,
+            archive: options.archive,
         };
         let running = app::serve(process, http, options.with_worker).await.unwrap();
         let base = format!("http://{}", running.address.unwrap());
