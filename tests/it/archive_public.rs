@@ -134,7 +134,7 @@ async fn no_mark_of_a_key_an_answer_a_credential_or_a_private_thing_is_in_a_publ
     let ground = &secchi.ground;
     let mut secrets: Vec<String> = [MARK, "zqshadow", "zqharbour", "zqnewcomers", "zqprivate", "zqwithdrawn"]
         .into_iter()
-        .chain(["zqdescribed", "zqreason", "@"])
+        .chain(["zqdescribed", "zqreason", ".example.org"])
         .map(str::to_owned)
         .collect();
     for sql in [
