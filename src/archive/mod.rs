@@ -58,7 +58,7 @@ pub enum ArchiveError {
     #[error("`{path}`: {why}", path = .0.display(), why = .1)]
     Io(PathBuf, std::io::Error),
     /// Somebody asked for an end.
-    #[error("interrupted; nothing was left behind")]
+    #[error("interrupted; nothing was written")]
     Interrupted,
     /// The database refuses.
     #[error(transparent)]
@@ -79,7 +79,7 @@ impl Progress {
         (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }
 
-    /// Asks for an end: nothing is left behind.
+    /// Asks for an end: nothing is written.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::report;
 use crate::archive::{ArchiveError, NewArchive, Progress, Restored, Summary, restore_archive, write_archive};
@@ -126,12 +127,14 @@ fn held(summary: &Summary) -> String {
     .join(", ")
 }
 
-/// Draws how far the work is until it ends; Ctrl-C ends it in good order.
+/// Draws how far the work is until it ends; Ctrl-C and SIGTERM end it in good order.
 async fn watched<T>(
     what: &'static str,
     progress: &Progress,
     work: impl Future<Output = Result<T, ArchiveError>>,
-) -> Result<T, ArchiveError> {
+) -> anyhow::Result<T> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
     let bar = report::bar(what, "{msg} {wide_bar} {pos}/{len} rows", 0);
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     tokio::pin!(work);
@@ -139,14 +142,15 @@ async fn watched<T>(
         tokio::select! {
             ended = &mut work => {
                 bar.finish_and_clear();
-                return ended;
+                return Ok(ended?);
             }
             _ = tick.tick() => {
                 let (done, total) = progress.rows();
                 bar.set_length(total);
                 bar.set_position(done);
             }
-            _ = tokio::signal::ctrl_c() => progress.stop(),
+            _ = terminate.recv() => progress.stop(),
+            _ = interrupt.recv() => progress.stop(),
         }
     }
 }

@@ -243,6 +243,11 @@ fn damaged(error: StoreError) -> ArchiveFault {
     }
 }
 
+/// Whether a file says that it is an archive.
+pub(super) fn is_archive(path: &Path) -> bool {
+    check_header(path).is_ok()
+}
+
 fn check_header(path: &Path) -> std::result::Result<(), ArchiveFault> {
     let mut header = Vec::new();
     File::open(path)?.take(100).read_to_end(&mut header)?;

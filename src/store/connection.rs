@@ -13,7 +13,7 @@ use diesel::sqlite::{Sqlite, SqliteConnection};
 use diesel::{Connection as _, RunQueryDsl as _};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness as _, embed_migrations};
 
-use super::archive::read_only_address;
+use super::archive::{is_archive, read_only_address};
 use super::{Result, StoreError};
 
 const SQLITE_MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
@@ -79,6 +79,10 @@ impl Opener {
     pub(super) fn new(url: &str) -> Result<Opener> {
         if let Some(path) = url.strip_prefix("sqlite://").filter(|path| !path.is_empty()) {
             let opener = Opener::of(Backend::Sqlite, path);
+            if is_archive(Path::new(path)) {
+                let way = "`secchi restore` makes a database of it, `secchi serve --archive` shows it";
+                return Err(StoreError::Connect(format!("`{path}` is an archive; {way}")));
+            }
             let folder = opener.folder();
             // The file holds the answer keys: it is its owner's alone.
             let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);

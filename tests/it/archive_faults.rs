@@ -139,6 +139,21 @@ async fn a_database_that_is_not_there_or_of_another_version_is_not_archived() {
     assert!(!file.exists());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_is_not_taken_for_a_database_to_work_on() {
+    let (secchi, ..) = lived_in().await;
+    let (file, _) = archived(&secchi.ground, &[]);
+    let whole = std::fs::read(&file).unwrap();
+    let mut ground = Ground::sqlite();
+    ground.database_url = format!("sqlite://{}", file.display());
+    for command in [&["migrate"][..], &["team", "list"], &["archive", "again.archive"]] {
+        let Ended { code, stderr, .. } = run_on(&ground, command);
+        assert_eq!(code, Some(1), "{stderr}");
+        assert!(stderr.contains("is an archive; `secchi restore` makes a database of it"), "{stderr}");
+    }
+    assert_eq!(std::fs::read(&file).unwrap(), whole);
+}
+
 fn revert(connection: &mut SqliteConnection) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite");
     connection.revert_last_migration(FileBasedMigrations::from_path(folder).unwrap()).unwrap();
