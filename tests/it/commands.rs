@@ -73,6 +73,8 @@ fn every_command_explains_itself() {
         "team",
         "judge",
         "record-key",
+        "archive",
+        "restore",
         "pull",
         "evaluate",
         "submit",
