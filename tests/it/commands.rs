@@ -12,6 +12,8 @@ use crate::support::{Ground, Options, Secchi, entries, metadata, sample};
 /// Commands whose help shows how they are used.
 const WITH_EXAMPLE: &[&str] = &[
     "serve",
+    "archive",
+    "restore",
     "worker",
     "dataset import",
     "dataset videos",
