@@ -3,10 +3,12 @@ WORKDIR /src
 COPY .ci/setup .ci/setup
 RUN .ci/setup build
 COPY . .
-RUN cargo build --locked --profile dist
+# Several servers share their videos in a bucket.
+RUN cargo build --locked --profile dist --features s3
 
 FROM debian:12-slim
-# What the binary links beside libc: libpq and FFmpeg's libraries. The certificates are for the judge's endpoint.
+# What the binary links beside libc: libpq and FFmpeg's libraries. The certificates are for the judge's endpoint
+# and for a bucket's.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
         ca-certificates libavcodec59 libavfilter8 libavformat59 libavutil57 libpq5 \

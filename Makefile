@@ -1,7 +1,7 @@
 # Every target does its own set-up, so that each works from a clean clone.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test check check-harnesses check-latex check-statistics bench soak wheel
+.PHONY: help setup build demo test check check-harnesses check-latex check-s3 check-statistics bench soak wheel
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,10 @@ check-harnesses: ## Have the real lmms-eval and VLMEvalKit run an exported task,
 check-latex: ## Compile the LaTeX of real boards and draw its pages (texlive)
 	@.ci/setup
 	@.ci/check-latex
+
+check-s3: ## Keep videos and frames in a bucket, on both back ends (moto stands in for S3)
+	@.ci/setup
+	@.ci/check-s3
 
 check-statistics: ## Hold the intervals and tests against scipy, statsmodels and numpy
 	@.ci/setup build

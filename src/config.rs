@@ -1,10 +1,14 @@
-//! Settings: flags, the environment and `secchi.toml`, each beaten by the one before it. The only file that reads the
+//! Settings: flags, the environment and `secchi.toml`, each beaten by the one before it. The only room that reads the
 //! environment. Knows no room that a setting is for.
+
+mod storage;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command, ValueEnum};
+
+pub use storage::{MediaAddress, StoreSettings};
 
 /// The prefix of every environment variable.
 const PREFIX: &str = "SECCHI_";
@@ -17,33 +21,6 @@ const LOG_VARIABLE: &str = "SECCHI_LOG";
 
 /// The file that is read when `--config` names none and it exists.
 const DEFAULT_FILE: &str = "secchi.toml";
-
-/// Where the ledger and the files lie.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Storage")]
-pub struct StoreSettings {
-    /// `sqlite://PATH` or `postgres://…`
-    #[arg(
-        long,
-        env = "SECCHI_DATABASE_URL",
-        default_value = "sqlite://data/secchi.db",
-        hide_env_values = true
-    )]
-    pub database_url: String,
-    /// Folder of secrets and caches
-    #[arg(long, env = "SECCHI_DATA_DIR", default_value = "./data")]
-    pub data_dir: PathBuf,
-    /// Where the videos are kept: `file://PATH` [default: `media` in the data folder]
-    #[arg(long, env = "SECCHI_MEDIA_URL", value_parser = media_folder)]
-    pub media_url: Option<PathBuf>,
-}
-
-impl StoreSettings {
-    /// The folder of the videos.
-    pub fn media_dir(&self) -> PathBuf {
-        self.media_url.clone().unwrap_or_else(|| self.data_dir.join("media"))
-    }
-}
 
 /// How work is handed out.
 #[derive(Debug, Clone, Args)]
@@ -299,15 +276,6 @@ pub fn notes_filter() -> String {
 /// The log filter: `SECCHI_LOG` in the syntax of `tracing`'s directives; `info` unless said.
 pub fn log_filter() -> String {
     std::env::var(LOG_VARIABLE).unwrap_or_else(|_| DEFAULT_LOG.into())
-}
-
-/// Reads the address of a folder.
-fn media_folder(text: &str) -> Result<PathBuf, String> {
-    match text.split_once("://") {
-        Some(("file", path)) if !path.is_empty() => Ok(PathBuf::from(path)),
-        Some(("s3", _)) => Err("`s3://` is not supported yet; give a folder as `file://PATH`".into()),
-        _ => Err("it must be a folder's address, `file://PATH`".into()),
-    }
 }
 
 /// Reads an amount of money.

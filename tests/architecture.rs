@@ -52,6 +52,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("lettre", &["mail"]),
     ("governor", &["limiter"]),
     ("ffmpeg_next", &["video"]),
+    ("object_store", &["media"]),
     ("clap", &["config", "cli"]),
     ("toml", &["config"]),
     ("indicatif", &["cli", "benchmark"]),

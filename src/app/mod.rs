@@ -35,7 +35,7 @@ use crate::judge::Judge;
 use crate::limiter::{Gate, HttpLimiter};
 #[cfg(feature = "smtp")]
 use crate::mail::Mailer;
-use crate::media::Media;
+use crate::media::{Media, MediaError};
 use crate::queue::{EmbeddedQueue, Queue, QueueError, RedisQueue};
 use crate::store::rejudgings::wake_rejudgings;
 use crate::store::submissions::wake_paused;
@@ -75,6 +75,9 @@ pub enum StartError {
     /// The kept frames cannot be used.
     #[error("the folder of frames in `{0}` cannot be used: {1}")]
     Frames(PathBuf, std::io::Error),
+    /// The videos cannot be kept where the settings say.
+    #[error(transparent)]
+    Media(#[from] MediaError),
     /// The metrics cannot be registered.
     #[error("metrics: {0}")]
     Metrics(String),
@@ -158,6 +161,8 @@ impl Running {
 pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> Result<Running, StartError> {
     let mut data_dir = process.store.data_dir.clone();
     let media = Media::new(&process.store.media_dir());
+    let data_dir = process.store.data_dir.clone();
+    let media = Media::at(&process.store.media())?;
     let mails = http.signup.sends_mail().map_err(|why| StartError::Mail(why.to_owned()))?;
     let mut running = open(process, true).await?;
     if let Some(shown) = &running.shown {
@@ -167,6 +172,9 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
     let installation_id = evaluation.store.read(load_installation_id).await?;
     if http.jwt_secret.is_none() && matches!(evaluation.queue, Queue::Redis(_)) {
         tracing::warn!("SECCHI_JWT_SECRET is not set: another server will refuse this one's access tokens");
+    }
+    if let Err(error) = media.check().await {
+        tracing::warn!(%error, "videos and frames cannot be sent until this is mended; all else can");
     }
     http::stand_at_zero(&evaluation.metrics);
     let boards = Arc::new(Boards::default());

@@ -5,12 +5,16 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use indicatif::{ProgressBar, ProgressStyle};
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::media::{Media, MediaError};
 use crate::store::videos::VideoFileRow;
 use crate::video::{VideoError, VideoFacts, measure, probe};
+
+/// Files that are copied at once: a bucket answers slowly, and a disk loses nothing.
+const KEPT_AT_ONCE: usize = 8;
 
 /// Why the files were not taken.
 #[derive(Debug, thiserror::Error)]
@@ -95,11 +99,29 @@ impl Files {
 /// When the folder cannot be read, a file is damaged or another one than the release holds, or the disk refuses; all
 /// unusable files are named.
 pub async fn take_files(videos: Vec<Wanted>, from: VideoFolder) -> Result<Files, FilesError> {
-    tokio::task::spawn_blocking(move || look_and_keep(&videos, &from)).await?
+    let VideoFolder { folder, media } = from;
+    let (files, usable) = tokio::task::spawn_blocking(move || look(&videos, &folder)).await??;
+    let bar = bar("keeping videos", usable.len());
+    let keep = async |file: Usable| {
+        media.keep(&file.path, &file.sha256, file.bytes).await?;
+        bar.inc(1);
+        Ok::<(), FilesError>(())
+    };
+    let kept = stream::iter(usable).map(keep).buffer_unordered(KEPT_AT_ONCE);
+    kept.try_collect::<()>().await?;
+    bar.finish_and_clear();
+    Ok(files)
 }
 
-fn look_and_keep(videos: &[Wanted], from: &VideoFolder) -> Result<Files, FilesError> {
-    let there = paths_below(&from.folder).map_err(|error| FilesError::Folder(from.folder.clone(), error))?;
+/// A file to be kept.
+struct Usable {
+    path: PathBuf,
+    sha256: String,
+    bytes: u64,
+}
+
+fn look(videos: &[Wanted], folder: &Path) -> Result<(Files, Vec<Usable>), FilesError> {
+    let there = paths_below(folder).map_err(|error| FilesError::Folder(folder.to_owned(), error))?;
     let places = places(videos, &there);
     let mut files = Files::default();
     let surplus = there.iter().filter(|(_, path)| !places.iter().flatten().any(|found| found == *path));
@@ -126,20 +148,14 @@ fn look_and_keep(videos: &[Wanted], from: &VideoFolder) -> Result<Files, FilesEr
     let without =
         videos.iter().zip(&places).filter(|(video, path)| path.is_none() && video.standing_sha256.is_none());
     files.missing = without.map(|(video, _)| video.video_path.clone()).collect();
-    let usable: Vec<(&PathBuf, &Looked)> = found
-        .iter()
-        .zip(&looked)
-        .filter_map(|((.., path), looked)| Some((*path, looked.as_ref().ok()?)))
-        .collect();
-    let kept = side_by_side("keeping videos", &usable, |(path, looked)| {
-        let (sha256, bytes) = match looked {
-            Looked::New(facts) => (&facts.sha256, facts.bytes),
-            Looked::Standing { sha256, bytes } => (sha256, *bytes),
+    let usable = found.into_iter().zip(looked).filter_map(|((.., path), looked)| {
+        let (sha256, bytes) = match looked.ok()? {
+            Looked::New(facts) => (facts.sha256, facts.bytes),
+            Looked::Standing { sha256, bytes } => (sha256, bytes),
         };
-        from.media.keep(path, sha256, bytes)
+        Some(Usable { path: path.clone(), sha256, bytes })
     });
-    kept.into_iter().collect::<Result<(), MediaError>>()?;
-    Ok(files)
+    Ok((files, usable.collect()))
 }
 
 /// What was found in a file.
@@ -209,6 +225,8 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
     if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {per_sec} {eta}") {
         bar.set_style(style);
     }
+fn side_by_side<T: Sync, R: Send>(what: &'static str, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let bar = bar(what, items.len());
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(2, usize::from).min(items.len());
     let turn = || {
@@ -228,6 +246,14 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
     bar.finish_and_clear();
     results.sort_unstable_by_key(|(place, _)| *place);
     results.into_iter().map(|(_, result)| result).collect()
+}
+
+fn bar(what: &'static str, length: usize) -> ProgressBar {
+    let bar = ProgressBar::new(length as u64).with_message(what);
+    match ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {per_sec} {eta}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::domain::actor::Actor;
 use crate::domain::instant::rfc3339;
 use crate::domain::question::Split;
 use crate::domain::submission::Feedback;
-use crate::media::Media;
+use crate::media::{Media, MediaError};
 use crate::store::Store;
 use crate::store::releases::load_releases;
 
@@ -133,7 +133,7 @@ async fn import(arguments: ImportArgs) -> anyhow::Result<()> {
         name: arguments.release,
         split: arguments.split,
         feedback: arguments.feedback.unwrap_or(default_feedback),
-        videos: arguments.videos.map(|folder| video_folder(folder, &arguments.store)),
+        videos: arguments.videos.map(|folder| video_folder(folder, &arguments.store)).transpose()?,
     };
     let imported = import_release(
         &store,
@@ -160,7 +160,7 @@ async fn import(arguments: ImportArgs) -> anyhow::Result<()> {
 
 async fn videos(arguments: VideosArgs) -> anyhow::Result<()> {
     let store = Store::open(&arguments.store.database_url).await?;
-    let from = video_folder(arguments.folder, &arguments.store);
+    let from = video_folder(arguments.folder, &arguments.store)?;
     let (split, now_ms) = (arguments.split, Clock::System.now_ms());
     let (release, files) =
         add_videos(&store, &Actor::command_line(), split, arguments.release, from, now_ms).await?;
@@ -176,8 +176,8 @@ async fn videos(arguments: VideosArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn video_folder(folder: PathBuf, settings: &StoreSettings) -> VideoFolder {
-    VideoFolder { folder, media: Media::new(&settings.media_dir()) }
+fn video_folder(folder: PathBuf, settings: &StoreSettings) -> Result<VideoFolder, MediaError> {
+    Ok(VideoFolder { folder, media: Media::at(&settings.media())? })
 }
 
 fn files_json(files: &Files) -> serde_json::Value {

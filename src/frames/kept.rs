@@ -14,7 +14,7 @@ use super::Choice;
 use crate::video::Picture;
 
 /// Choices of one video that are kept, the newest: a team could ask for thousands.
-const MAX_CHOICES: usize = 16;
+pub(super) const MAX_CHOICES: usize = 16;
 
 /// The file in which the frames of a choice are listed, under a line with the hash of what follows.
 const LIST: &str = "list";
@@ -56,7 +56,8 @@ impl Kept {
         Ok(kept)
     }
 
-    fn unfinished(&self) -> PathBuf {
+    /// Where what is under way lies; what is there at a start is gone.
+    pub(super) fn unfinished(&self) -> PathBuf {
         self.folder.join("unfinished")
     }
 

@@ -1,7 +1,8 @@
-//! The frames of a video as teams get them: taken once, kept on disk, and taken again where what is kept is damaged. Knows
-//! nothing of HTTP nor of who may ask.
+//! The frames of a video as teams get them: taken once, kept on disk, and taken again where what is kept is damaged. Servers
+//! that share their media share the frames too. Knows nothing of HTTP nor of who may ask.
 
 mod kept;
+mod parcel;
 
 use std::collections::HashMap;
 use std::io;
@@ -10,13 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
-use crate::media::Media;
+use crate::media::{Media, MediaError};
 use crate::store::videos::VideoFileRow;
 use crate::telemetry::Metrics;
-use crate::video::{VideoError, sample};
+use crate::video::{Picture, VideoError, sample};
 
 pub use kept::FrameFacts;
-use kept::Kept;
+use kept::{Kept, MAX_CHOICES};
+use parcel::{pack, unpack};
 
 /// How many choices one process takes the frames of before those that nobody waits for are forgotten.
 const SWEEP_ABOVE: usize = 1000;
@@ -39,6 +41,9 @@ pub enum FramesError {
     /// The file is not what it was when it was imported.
     #[error("the video {0}: {1}")]
     Video(String, VideoError),
+    /// The file or its frames cannot be fetched or shared.
+    #[error(transparent)]
+    Media(#[from] MediaError),
     /// The disk refuses.
     #[error("the frames cannot be kept: {0}")]
     Disk(#[from] io::Error),
@@ -107,20 +112,23 @@ impl Frames {
         }
         // The semaphore is never closed.
         let turn = Arc::clone(&self.turns).acquire_owned().await.ok();
-        let (media, kept, sets) = (self.media.clone(), self.kept.clone(), self.metrics.frame_sets.clone());
-        let (sha256, place) = (video.sha256.clone(), folder.clone());
-        let (frames, bytes) = (u64::try_from(video.frames), u64::try_from(video.bytes));
-        let (frames, bytes) = (frames.unwrap_or_default(), bytes.unwrap_or_default());
+        let taking = Taking {
+            media: self.media.clone(),
+            kept: self.kept.clone(),
+            video: video.clone(),
+            choice,
+            place: folder.clone(),
+        };
+        let sets = self.metrics.frame_sets.clone();
         // Goes on when the request that asked is gone, so that nothing stays half done and the work is not lost.
-        let taking = tokio::task::spawn_blocking(move || {
+        let taking = tokio::spawn(async move {
             let _held_till_the_end = (flight, turn);
-            if media.open(&sha256, bytes)?.is_none() {
-                return Err(FramesError::Missing);
+            let taken = taking.take().await;
+            match &taken {
+                Ok(outcome) => sets.with_label_values(&[*outcome]).inc(),
+                Err(FramesError::Missing) => {}
+                Err(_) => sets.with_label_values(&["failed"]).inc(),
             }
-            let taken = sample(&media.path(&sha256), frames, choice.n, choice.size)
-                .map_err(|error| FramesError::Video(sha256, error))
-                .and_then(|pictures| Ok(kept.put(&place, &pictures)?));
-            sets.with_label_values(&[if taken.is_ok() { "taken" } else { "failed" }]).inc();
             taken
         });
         taking.await??;
@@ -152,5 +160,46 @@ impl Frames {
         let flight = Arc::default();
         flights.insert(folder.to_owned(), Arc::downgrade(&flight));
         flight
+    }
+}
+
+/// The frames of a choice on their way to their place.
+struct Taking {
+    media: Media,
+    kept: Kept,
+    video: VideoFileRow,
+    choice: Choice,
+    place: PathBuf,
+}
+
+impl Taking {
+    /// Takes the frames, or fetches those that another server has taken, and says which.
+    async fn take(self) -> Result<&'static str, FramesError> {
+        let (sha256, name) = (&self.video.sha256, format!("{}-{}", self.choice.n, self.choice.size));
+        let shared = self.media.find_derived(sha256, &name).await?;
+        let (pictures, outcome) = match shared.as_deref().and_then(unpack) {
+            Some(pictures) => (pictures, "kept"),
+            None => {
+                let taken = self.sample().await?;
+                let parcel = self.media.share_derived(sha256, &name, pack(&taken)?, MAX_CHOICES).await?;
+                // Those of a server that was faster, whose FFmpeg may be another one.
+                (unpack(&parcel).unwrap_or(taken), "taken")
+            }
+        };
+        tokio::task::spawn_blocking(move || self.kept.put(&self.place, &pictures)).await??;
+        Ok(outcome)
+    }
+
+    async fn sample(&self) -> Result<Vec<Picture>, FramesError> {
+        let (frames, bytes) = (u64::try_from(self.video.frames), u64::try_from(self.video.bytes));
+        let (frames, bytes) = (frames.unwrap_or_default(), bytes.unwrap_or_default());
+        let kept = self.media.find(&self.video.sha256, bytes).await?.ok_or(FramesError::Missing)?;
+        let file = kept.on_disk(&self.kept.unfinished()).await?;
+        let (sha256, choice) = (self.video.sha256.clone(), self.choice);
+        let sampling = tokio::task::spawn_blocking(move || {
+            sample(&file.path, frames, choice.n, choice.size)
+                .map_err(|error| FramesError::Video(sha256, error))
+        });
+        sampling.await?
     }
 }

@@ -15,6 +15,7 @@ use crate::evaluation::intake::IntakeError;
 use crate::evaluation::lifecycle::LifecycleError;
 use crate::evaluation::report::ReportError;
 use crate::evaluation::series::SeriesError;
+use crate::media::MediaError;
 use crate::store::StoreError;
 
 /// Bytes of a JSON body: twice what the longest description takes.
@@ -319,6 +320,22 @@ impl From<SeriesError> for Problem {
             SeriesError::Unknown(_) => Problem::not_found(error.to_string()),
             SeriesError::Faults(faults) => LifecycleError::Faults(faults).into(),
             SeriesError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<MediaError> for Problem {
+    fn from(error: MediaError) -> Problem {
+        match error {
+            MediaError::Unavailable(_) => {
+                let detail = "the store of the videos is not to be reached; try again soon";
+                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "media_unavailable", detail)
+                    .retry_after(5)
+                    .caused_by(error)
+            }
+            MediaError::Io(..) | MediaError::Changed(_) | MediaError::Settings(_) | MediaError::Task(_) => {
+                Problem::internal(error)
+            }
         }
     }
 }

@@ -71,6 +71,7 @@ pub struct FrameList {
         (status = 400, description = "A parameter is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No active release has such a video (`not_found`), or its file was not added (`video_missing`)", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The bucket of the videos is not to be reached", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/videos/{key}/frames")]
@@ -103,6 +104,7 @@ pub async fn list_frames(
         (status = 400, description = "A parameter is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No active release has such a video or the list no such frame (`not_found`), or the video's file was not added (`video_missing`)", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The bucket of the videos is not to be reached", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/videos/{key}/frames/{i}.jpg")]
@@ -138,6 +140,7 @@ pub async fn find_frame(
 fn problem(error: FramesError, key: &str) -> Problem {
     match error {
         FramesError::Missing => missing(key),
+        FramesError::Media(error) => error.into(),
         FramesError::Video(..) | FramesError::Disk(_) | FramesError::Task(_) => Problem::internal(error),
     }
 }

@@ -1,27 +1,21 @@
 //! The videos' files, whole or in parts.
 
-use std::collections::VecDeque;
-use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt as _;
-use std::sync::Arc;
 
 use actix_web::body::SizedStream;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, EntityTag};
 use actix_web::{HttpRequest, HttpResponse, get, web};
 use bytes::Bytes;
-use futures::stream::{self, Stream};
+use futures::stream::{self, Stream, StreamExt as _};
 
 use super::Shared;
 use super::auth::TeamOnly;
 use super::error::{Answer, Problem};
 use super::range::{Wanted, is_known, wanted};
 use super::videos::{find_added_video, missing};
-
-/// Bytes that are read at once.
-const CHUNK: u64 = 128 << 10;
+use crate::media::Kept;
 
 /// A video's file
 ///
@@ -37,6 +31,7 @@ const CHUNK: u64 = 128 << 10;
         (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No active release has such a video (`not_found`), or its file was not added (`video_missing`)", body = Problem, content_type = "application/problem+json"),
         (status = 416, description = "The file has no such bytes", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The bucket of the videos is not to be reached", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/videos/{key}/file")]
@@ -48,10 +43,8 @@ pub async fn find_video_file(
 ) -> Answer<HttpResponse> {
     let (name, row) = find_added_video(&state, &key).await?;
     let etag = EntityTag::new_strong(row.sha256.clone());
-    let (media, sha256, length) =
-        (state.media.clone(), row.sha256, u64::try_from(row.bytes).unwrap_or_default());
-    let opened = web::block(move || media.open(&sha256, length)).await.map_err(Problem::internal)?;
-    let file = opened.map_err(Problem::internal)?.ok_or_else(|| missing(&key))?;
+    let length = u64::try_from(row.bytes).unwrap_or_default();
+    let file = state.media.find(&row.sha256, length).await?.ok_or_else(|| missing(&key))?;
     let mut answer = HttpResponse::Ok();
     answer
         .insert_header((header::ETAG, etag.to_string()))
@@ -127,33 +120,12 @@ fn content_range(part: &Range<u64>, length: u64) -> String {
     format!("bytes {}-{}/{length}", part.start, part.end - 1)
 }
 
-/// Reads the pieces one chunk after the other, each when the one before is on its way.
-fn send(file: File, pieces: Vec<Piece>) -> impl Stream<Item = io::Result<Bytes>> {
-    let start = (Arc::new(file), VecDeque::from(pieces));
-    stream::try_unfold(start, async |(file, mut pieces)| {
-        let chunk = match pieces.pop_front() {
-            None => return Ok(None),
-            Some(Piece::Text(text)) => text,
-            Some(Piece::File(range)) => {
-                let end = range.end.min(range.start + CHUNK);
-                if end < range.end {
-                    pieces.push_front(Piece::File(end..range.end));
-                }
-                read(Arc::clone(&file), range.start..end).await?
-            }
-        };
-        Ok(Some((chunk, (file, pieces))))
+/// Reads the pieces one after the other, each when the one before is on its way.
+fn send(file: Kept, pieces: Vec<Piece>) -> impl Stream<Item = io::Result<Bytes>> {
+    stream::iter(pieces).flat_map(move |piece| match piece {
+        Piece::Text(text) => stream::iter([Ok(text)]).boxed(),
+        Piece::File(range) => file.stream(range),
     })
-}
-
-async fn read(file: Arc<File>, range: Range<u64>) -> io::Result<Bytes> {
-    let length = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
-    let reading = tokio::task::spawn_blocking(move || {
-        let mut chunk = vec![0; length];
-        file.read_exact_at(&mut chunk, range.start)?;
-        Ok(chunk.into())
-    });
-    reading.await?
 }
 
 /// The media type of a file with this name.

@@ -10,6 +10,7 @@ use secchi::benchmark::files::{Files, VideoFolder};
 use secchi::benchmark::import::ImportError;
 use secchi::benchmark::videos::add_videos;
 use secchi::domain::actor::Actor;
+use secchi::config::MediaAddress;
 use secchi::domain::question::Split;
 use secchi::media::Media;
 
@@ -62,7 +63,7 @@ pub fn lay(folder: &Path, clips: &[PathBuf]) -> Vec<String> {
 
 /// Adds the files of a folder to the active release of val.
 pub async fn add(secchi: &Secchi, folder: &Path) -> Result<Files, ImportError> {
-    let media = Media::new(&secchi.ground.data.path().join("media"));
+    let media = Media::at(&MediaAddress::Folder(secchi.ground.data.path().join("media"))).unwrap();
     let from = VideoFolder { folder: folder.to_owned(), media };
     let store = &secchi.running.evaluation.store;
     add_videos(store, &Actor::command_line(), Split::Val, None, from, secchi.clock.now_ms())

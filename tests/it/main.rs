@@ -16,6 +16,8 @@ mod board;
 mod board_formats;
 mod broken;
 mod browser;
+#[cfg(feature = "s3")]
+mod buckets;
 mod budget;
 mod building;
 mod by_hand;
