@@ -1,21 +1,19 @@
 //! The wiring: from settings to a running server or worker, and its graceful stop.
 
 mod measuring;
+mod serving;
 
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_web::dev::{Server, ServerHandle};
-use actix_web::middleware::{Compress, from_fn};
-use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+use actix_web::web;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use utoipa_actix_web::AppExt as _;
-use utoipa_swagger_ui::{Config as DocsConfig, SwaggerUi};
 
 #[cfg(feature = "smtp")]
 use crate::accounts::mailing::keep_sending;
@@ -30,7 +28,7 @@ use crate::evaluation::judges::{Judges, JudgesError, flow_limits};
 use crate::evaluation::turns::ReadingTurns;
 use crate::evaluation::waiting::Waiting;
 use crate::frames::Frames;
-use crate::http::{self, Problem, State};
+use crate::http::{self, State};
 use crate::judge::Judge;
 use crate::limiter::{Gate, HttpLimiter};
 #[cfg(feature = "smtp")]
@@ -45,12 +43,16 @@ use crate::tokens::{Signer, TokenError};
 use crate::{web as pages, worker};
 
 use measuring::metrics_server;
+use serving::api_server;
 
 /// How long requests under way may take when the server stops.
-const SHUTDOWN_S: u64 = 8;
+const SHUTDOWN: Duration = Duration::from_secs(8);
 
-/// A request's head must have come by then.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+/// The same where another server takes what comes: an upload may be long, and nobody waits for this one to be gone.
+const DRAINED_SHUTDOWN: Duration = Duration::from_secs(60);
+
+/// How much longer a stop may take where the database cannot be reached; what is under way is then as after a kill.
+const STOP_SLACK: Duration = Duration::from_secs(1);
 
 /// How many times as many requests for videos and frames are let through as others.
 const MEDIA_RATE: u32 = 10;
@@ -137,6 +139,9 @@ pub struct Running {
     _lock: Option<File>,
     /// An archive that is shown, with a folder that goes when the process ends.
     shown: Option<Shown>,
+    draining: Arc<AtomicBool>,
+    /// For how long a server is not ready before it stops.
+    drain: Duration,
     stopping: watch::Sender<bool>,
     worker: JoinSet<()>,
     servers: Vec<ServerHandle>,
@@ -144,6 +149,17 @@ pub struct Running {
 }
 
 impl Running {
+    /// Serves on without being ready, for as long as the settings say, so that nothing new comes any more.
+    pub async fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+        tokio::time::sleep(self.drain).await;
+    }
+
+    /// How long [`Self::stop`] may take at most.
+    pub fn stop_limit(&self) -> Duration {
+        shutdown(self.drain) + STOP_SLACK
+    }
+
     /// Stops in good order: requests and slices under way end or are put back.
     pub async fn stop(mut self) {
         self.stopping.send_replace(true);
@@ -194,10 +210,13 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
         trusted_proxies: http.trusted_proxies,
         boards,
         following: Arc::default(),
+        draining: running.draining.clone(),
         stopping: running.stopping.subscribe(),
         evaluation: evaluation.clone(),
     });
-    let (server, address) = api_server(http.listen, state.clone(), web::Data::new(pages))?;
+    running.drain = Duration::from_secs(http.drain_s);
+    let (server, address) =
+        api_server(http.listen, shutdown(running.drain), state.clone(), web::Data::new(pages))?;
     let public_url = http.public_url.unwrap_or_else(|| format!("http://{address}"));
     let public_url = public_url.trim_end_matches('/').to_owned();
     state.public_url.get_or_init(|| public_url.clone());
@@ -328,6 +347,8 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         owner,
         _lock: lock,
         shown,
+        draining: Arc::default(),
+        drain: Duration::ZERO,
         stopping: watch::Sender::new(false),
         worker: JoinSet::new(),
         servers: Vec::new(),
@@ -355,44 +376,7 @@ async fn gate(
     Ok(Arc::new(gate))
 }
 
-fn api_server(
-    listen: SocketAddr,
-    state: web::Data<State>,
-    pages: web::Data<pages::Pages>,
-) -> Result<(Server, SocketAddr), StartError> {
-    let server = HttpServer::new(move || {
-        App::new()
-            .wrap(from_fn(http::guard))
-            .wrap(Compress::default())
-            .app_data(state.clone())
-            .app_data(pages.clone())
-            .configure(http::extractor_errors)
-            .into_utoipa_app()
-            .configure(http::routes)
-            .into_app()
-            .configure(pages::routes)
-            .service(web::redirect("/docs", "/docs/"))
-            .service(SwaggerUi::new("/docs/{_:.*}").config(docs_config()))
-            .default_service(web::to(unmatched))
-    });
-    let server = server
-        .client_request_timeout(HEAD_TIMEOUT)
-        .shutdown_timeout(SHUTDOWN_S)
-        // Whoever has gone away follows nothing any more; what was begun in the database ends all the same.
-        .h1_allow_half_closed(false)
-        .disable_signals()
-        .bind(listen)
-        .map_err(|error| StartError::Listen(listen, error))?;
-    let address = server.addrs().first().copied().unwrap_or(listen);
-    Ok((server.run(), address))
-}
-
-/// The answer to a request that no route takes: a page for browsers, a problem for programs.
-async fn unmatched(request: HttpRequest) -> Result<HttpResponse, Problem> {
-    if pages::expects_page(&request) { Ok(pages::unmatched().await) } else { http::unmatched(request).await }
-}
-
-/// The browser page of the API; without a validator, which would be a foreign host that is told of the document.
-fn docs_config() -> DocsConfig<'static> {
-    DocsConfig::from("/api/v1/openapi.json").validator_url("none")
+/// How long requests under way may take at a stop.
+fn shutdown(drain: Duration) -> Duration {
+    if drain.is_zero() { SHUTDOWN } else { DRAINED_SHUTDOWN }
 }

@@ -18,9 +18,6 @@ use crate::store::Store;
 const SERVER_METRICS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 9464);
 const WORKER_METRICS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 9465);
 
-/// How long a stop may take where the database cannot be reached; what is under way is then as after a kill.
-const STOP_LIMIT: Duration = Duration::from_secs(9);
-
 /// Serve the API, the pages and, unless told otherwise, an embedded worker
 ///
 /// With nothing configured: SQLite in ./data/secchi.db, an embedded queue and http://127.0.0.1:8080. Every setting may
@@ -137,12 +134,20 @@ pub async fn migrate(arguments: MigrateArgs) -> anyhow::Result<()> {
 async fn until_stopped(running: Running) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut told = async || {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    told().await;
     tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        () = running.drain() => {}
+        // Whoever says it twice does not want to wait.
+        () = told() => {}
     }
     tracing::info!("stopping: what is under way ends or is put back");
-    if timeout(STOP_LIMIT, running.stop()).await.is_err() {
+    if timeout(running.stop_limit(), running.stop()).await.is_err() {
         tracing::warn!("what was under way could not be put back in time; it will be taken up again");
     }
     Ok(())

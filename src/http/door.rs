@@ -1,12 +1,13 @@
 //! What happens to every request before and after its handler: an id, who asks, the rate limit, headers, metrics and
 //! the log line. Knows no route.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{RequestHead, ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{HttpMessage as _, ResponseError as _, web};
 use tracing::field::Empty;
@@ -31,9 +32,11 @@ const KNOWN_METHODS: [Method; 7] =
 const UNMATCHED: &str = "unmatched";
 /// The methods that ask for no change.
 const READING: [Method; 3] = [Method::GET, Method::HEAD, Method::OPTIONS];
+/// Where a server says whether it is ready.
+const READINESS: &str = "/readyz";
 
 /// Routes that probes ask all day.
-const UNLIMITED: [&str; 2] = ["/healthz", "/readyz"];
+const UNLIMITED: [&str; 2] = ["/healthz", READINESS];
 
 /// Routes below a video are media, which are counted apart.
 const VIDEOS: &str = "/api/v1/videos/";
@@ -119,6 +122,10 @@ pub async fn guard(
     let request = response.request().clone();
     secure(response.headers_mut(), request.path());
     note_limit(response.headers_mut(), limiter(&state, request.path()), turn);
+    if state.draining.load(Ordering::Relaxed) {
+        // The next request shall come over a connection of its own, which a proxy leads elsewhere.
+        response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
+    }
     if let Ok(value) = HeaderValue::from_str(request_id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
@@ -229,7 +236,8 @@ fn record(
     metrics.http_requests.with_label_values(&[method, route, status.as_str()]).inc();
     metrics.http_duration.with_label_values(&[method, route]).observe(took.as_secs_f64());
     let took_ms = took.as_secs_f64() * 1000.0;
-    if status.is_server_error() {
+    let says_that_it_stops = route == READINESS && state.draining.load(Ordering::Relaxed);
+    if status.is_server_error() && !says_that_it_stops {
         let extensions = response.response().extensions();
         let cause = extensions.get::<Cause>().map_or("", |cause| cause.0.as_str());
         tracing::error!(

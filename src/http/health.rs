@@ -1,5 +1,7 @@
 //! Whether the process lives and is ready to serve.
 
+use std::sync::atomic::Ordering;
+
 use actix_web::{HttpResponse, get};
 use serde::Serialize;
 
@@ -16,6 +18,8 @@ pub struct Readiness {
     queue: bool,
     /// The tables are those that this version needs.
     migrations: bool,
+    /// The server is about to stop: others shall be asked instead.
+    stopping: bool,
 }
 
 /// Says that the process lives
@@ -30,7 +34,7 @@ pub async fn check_health() -> HttpResponse {
     tag = "health",
     responses(
         (status = 200, description = "All are", body = Readiness),
-        (status = 503, description = "Those that say false are not", body = Readiness),
+        (status = 503, description = "Those that say false are not, or the server is stopping", body = Readiness),
     )
 )]
 #[get("/readyz")]
@@ -43,8 +47,9 @@ pub async fn check_readiness(state: Shared) -> HttpResponse {
         Err(_) => (false, false),
     };
     let queue = evaluation.queue.depth(Line::LAST).await.is_ok();
-    let readiness = Readiness { database, queue, migrations };
-    let mut answer =
-        if database && queue && migrations { HttpResponse::Ok() } else { HttpResponse::ServiceUnavailable() };
+    let stopping = state.draining.load(Ordering::Relaxed);
+    let readiness = Readiness { database, queue, migrations, stopping };
+    let is_ready = database && queue && migrations && !stopping;
+    let mut answer = if is_ready { HttpResponse::Ok() } else { HttpResponse::ServiceUnavailable() };
     answer.insert_header(("Cache-Control", "no-store")).json(readiness)
 }

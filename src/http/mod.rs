@@ -36,6 +36,7 @@ mod video_file;
 mod videos;
 
 use std::net::IpAddr;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use actix_web::web;
@@ -75,6 +76,8 @@ pub struct State {
     pub boards: Arc<Boards>,
     /// Submissions that are followed.
     pub following: Arc<Following>,
+    /// Turns true some time before the process stops: who can shall ask another server.
+    pub draining: Arc<AtomicBool>,
     /// Turns true when the process stops.
     pub stopping: watch::Receiver<bool>,
     /// Who may sign up.

@@ -199,7 +199,7 @@ async fn a_server_that_starts_anew_meanwhile_is_waited_for() {
     })
     .await;
     first.kill();
-    let _second = Process::serve_at(&ground, &address);
+    let _second = Process::serve_at(&ground, &address, "127.0.0.1:0", &[]);
     let output = tokio::task::spawn_blocking(|| child.wait_with_output().unwrap()).await.unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");

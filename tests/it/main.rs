@@ -71,6 +71,7 @@ mod record;
 mod rejudging;
 mod report;
 mod roles;
+mod rolling;
 mod secrecy;
 mod series;
 mod sessions;

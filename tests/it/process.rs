@@ -39,10 +39,10 @@ impl Process {
         Process::start("serve", ground, "127.0.0.1:0", &listen, environment)
     }
 
-    /// `secchi serve` at an address that another one has left.
-    pub fn serve_at(ground: &Ground, address: &str) -> Process {
+    /// `secchi serve` at an address, perhaps one that another one has left, with further flags.
+    pub fn serve_at(ground: &Ground, address: &str, metrics: &str, flags: &[String]) -> Process {
         let listen = ["--listen", address, "--http-rate-per-minute", "0"].map(str::to_owned);
-        Process::start("serve", ground, "127.0.0.1:0", &listen, &[])
+        Process::start("serve", ground, metrics, &[&listen, flags].concat(), &[])
     }
 
     /// `secchi serve --archive` in a ground's folder, which nothing else of it is used of.

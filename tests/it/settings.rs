@@ -32,6 +32,7 @@ fn help_lists_every_setting_with_its_default() {
         ("SECCHI_QUOTA_TOTAL", "20"),
         ("SECCHI_QUOTA_VAL_PER_DAY", "20"),
         ("SECCHI_HTTP_RATE_PER_MINUTE", "600"),
+        ("SECCHI_DRAIN_S", "0"),
         ("SECCHI_MAX_UPLOAD_BYTES", "67108864"),
         ("SECCHI_SIGNUP", "approval"),
         ("SECCHI_SMTP_URL", ""),

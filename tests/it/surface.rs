@@ -199,7 +199,7 @@ async fn health_and_readiness_are_told_to_everybody() {
     let secchi = Secchi::start().await;
     assert_eq!(secchi.get("/healthz", None).await.text().await.unwrap(), "ok\n");
     let ready = secchi.get_json("/readyz", None).await;
-    assert_eq!(ready, json!({ "database": true, "queue": true, "migrations": true }));
+    assert_eq!(ready, json!({ "database": true, "queue": true, "migrations": true, "stopping": false }));
 }
 
 #[tokio::test(flavor = "multi_thread")]
