@@ -14,7 +14,8 @@ RUN apt-get update \
         ca-certificates libavcodec59 libavfilter8 libavformat59 libavutil57 libpq5 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /data --create-home secchi \
-    && chmod 700 /data
+    && chmod 700 /data \
+    && install -d -o secchi -m 700 /media
 COPY --from=build /src/target/dist/secchi /usr/local/bin/secchi
 COPY LICENSE /usr/share/doc/secchi/LICENSE
 
