@@ -41,6 +41,19 @@ const TIMEOUTS: [(ClientConfigKey, &str); 3] = [
     (ClientConfigKey::Timeout, "6 hours"),
 ];
 
+/// Where the right to use a bucket may come from; without any of them a foreign address would be asked, that of a cloud's
+/// own machines.
+const CREDENTIALS: [AmazonS3ConfigKey; 5] = [
+    AmazonS3ConfigKey::AccessKeyId,
+    AmazonS3ConfigKey::WebIdentityTokenFile,
+    AmazonS3ConfigKey::ContainerCredentialsRelativeUri,
+    AmazonS3ConfigKey::ContainerCredentialsFullUri,
+    AmazonS3ConfigKey::MetadataEndpoint,
+];
+
+const NO_CREDENTIALS: &str = "a bucket needs credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or where a \
+     machine has a role of its own, AWS_METADATA_ENDPOINT";
+
 /// A bucket, or a folder of it.
 #[derive(Debug, Clone)]
 pub(super) struct Bucket {
@@ -63,8 +76,12 @@ impl Bucket {
         let builder = TIMEOUTS.into_iter().fold(builder, |builder, (key, value)| {
             builder.with_config(AmazonS3ConfigKey::Client(key), value)
         });
+        let said = |key| builder.get_config_value(&key).filter(|value| !value.is_empty());
+        if CREDENTIALS.into_iter().all(|key| said(key).is_none()) {
+            return Err(MediaError::Settings(NO_CREDENTIALS.to_owned()));
+        }
         // Whoever names an endpoint without TLS means it.
-        let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
+        let endpoint = said(AmazonS3ConfigKey::S3Endpoint).or_else(|| said(AmazonS3ConfigKey::Endpoint));
         let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
         let builder = if is_plain { builder.with_allow_http(true) } else { builder };
         let store = builder.build().map_err(|error| MediaError::Settings(error.to_string()))?;

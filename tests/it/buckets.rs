@@ -27,6 +27,7 @@ fn settings<'a>(endpoint: &'a str, bucket: &'a str) -> Vec<(&'a str, &'a str)> {
 }
 
 /// A new bucket of the stand-in; none where there is no stand-in.
+#[expect(clippy::print_stderr, reason = "a test that skips says so")]
 async fn bucket() -> Option<(String, String)> {
     let Ok(endpoint) = std::env::var("SECCHI_TEST_S3_URL") else {
         eprintln!("skipped: `make check-s3` starts the stand-in for S3");
@@ -214,4 +215,15 @@ async fn a_bucket_that_is_down_takes_videos_with_it_and_nothing_else() {
     for path in ["/readyz", "/api/v1/leaderboard", &format!("/api/v1/videos/{}", keys[0])] {
         assert_eq!(get(path).await.status(), 200, "{path}");
     }
+}
+
+#[test]
+fn a_bucket_without_credentials_is_refused_and_nobody_is_asked_for_some() {
+    let folder = TempDir::new().unwrap();
+    let mut command = program(folder.path(), &["serve", "--media-url", "s3://bucket"]);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("AWS_")) {
+        command.env_remove(name);
+    }
+    let refused = run(&mut command);
+    assert!(refused.code == Some(1) && refused.stderr.contains("set AWS_ACCESS_KEY_ID"), "{refused:?}");
 }

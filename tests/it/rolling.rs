@@ -199,8 +199,8 @@ impl User {
             self.tally.resumed.fetch_add(1, Ordering::SeqCst);
             // As long as the stream's `retry` says.
             tokio::time::sleep(Duration::from_secs(2)).await;
-            let ids = told.lines().filter_map(|line| line.strip_prefix("id: "));
-            last_id = ids.last().map_or(last_id, str::to_owned);
+            let mut ids = told.lines().filter_map(|line| line.strip_prefix("id: "));
+            last_id = ids.next_back().map_or(last_id, str::to_owned);
         }
     }
 }

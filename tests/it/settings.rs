@@ -45,6 +45,22 @@ fn help_lists_every_setting_with_its_default() {
 }
 
 #[test]
+fn what_runs_several_of_everything_sets_only_what_is_a_setting() {
+    let folder = tempfile::tempdir().unwrap();
+    let known = help(folder.path(), &["serve".to_owned()], &[]).stdout();
+    // Of the proxy.
+    let others = ["SECCHI_SITE", "SECCHI_SERVERS"];
+    for file in ["compose.yaml", ".env.example", "deploy/Caddyfile", "deploy/systemd/secchi-server.service"] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let text = std::fs::read_to_string(path).unwrap();
+        let names = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        for name in names.filter(|name| name.starts_with("SECCHI_") && !others.contains(name)) {
+            assert!(known.contains(&format!("[env: {name}")), "{file}: `{name}` is no setting");
+        }
+    }
+}
+
+#[test]
 fn no_secret_is_printed_wherever_it_is_set() {
     let folder = tempfile::tempdir().unwrap();
     let database = format!("postgres://secchi:{SECRET}@127.0.0.1:1/secchi");
