@@ -13,6 +13,7 @@ use super::distractors::{Bars, Values, WRONG};
 use super::journal::{Journal, JournalError, Kept};
 use super::purse::Purse;
 use super::rules::{self, Attribute};
+use crate::domain::question::QuestionType;
 use crate::judge::{Model, ModelFault, Usage};
 
 /// What the journal calls these replies.
@@ -204,8 +205,7 @@ impl Drafting<'_> {
     fn words(&self, video: &Annotation, wanted: &BTreeMap<Attribute, usize>, refused: &[String]) -> String {
         let wanted = wanted.iter().map(|(attribute, count)| (attribute.to_string(), json!(count)));
         let wanted = Value::Object(wanted.collect()).to_string();
-        let annotation =
-            Value::Object(rules::evidence(video, crate::domain::question::QuestionType::Caption)).to_string();
+        let annotation = Value::Object(rules::evidence(video, QuestionType::Caption)).to_string();
         let refused = if refused.is_empty() { "none".to_owned() } else { refused.join("\n") };
         let texts = [annotation, wanted, refused];
         let mut words = self.prompt.to_owned();

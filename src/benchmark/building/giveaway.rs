@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use super::super::baselines::blind;
-use super::super::release::ReleaseContent;
-use super::sameness::meaning;
+use super::super::release::{Question, ReleaseContent};
+use super::sameness::{may_be_same, meaning};
 use crate::domain::question::{QuestionFormat, QuestionType};
 use crate::scoring::baselines::{BlindQuestion, Rule, blind_letters};
 use crate::scoring::intervals::wilson;
@@ -84,7 +84,7 @@ fn most_alike(question: &BlindQuestion<'_>) -> Option<char> {
 
 /// The ids of questions with an option beside the right one that may be right too, or two that say the same.
 pub fn doubtful(content: &ReleaseContent) -> Vec<&str> {
-    let is_doubtful = |question: &&super::super::release::Question| {
+    let is_doubtful = |question: &&Question| {
         let right = &question.key.answer_text;
         let mut folded = HashSet::new();
         let is_again = question.options.iter().any(|option| !folded.insert(option.text.to_lowercase()));
@@ -95,7 +95,7 @@ pub fn doubtful(content: &ReleaseContent) -> Vec<&str> {
                 meaning(text) == meaning(right)
             }
             QuestionType::ObjectDetect => meaning(text).is_subset(&meaning(right)),
-            _ => super::sameness::may_be_same(text, right),
+            _ => may_be_same(text, right),
         };
         is_again || wrong.map(|option| option.text.as_str()).any(is_right)
     };

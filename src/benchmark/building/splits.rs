@@ -75,11 +75,8 @@ pub fn given(json: &str, ids: &[&str]) -> Result<Vec<Split>, SplitsError> {
                 faults.push(format!("`{id}` in `{split}` is no video of these questions; take it out"));
                 continue;
             };
-            match splits[place].replace(split) {
-                Some(first) => {
-                    faults.push(format!("`{id}` is in `{first}` and again in `{split}`; keep one"))
-                }
-                None => {}
+            if let Some(first) = splits[place].replace(split) {
+                faults.push(format!("`{id}` is in `{first}` and again in `{split}`; keep one"));
             }
         }
     }

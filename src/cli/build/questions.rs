@@ -1,6 +1,6 @@
 //! `secchi build questions`: from annotated videos to questions with their keys.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -223,7 +223,7 @@ impl Told<'_> {
         let content: &ReleaseContent = &self.built.content;
         let Summary { videos, questions, types, .. } = summarize(content);
         let of_type = types.iter().map(|of_type| {
-            let letters: HashMap<String, usize> =
+            let letters: BTreeMap<String, usize> =
                 of_type.letters.iter().map(|(letter, count)| (letter.to_string(), *count)).collect();
             json!({ "type": of_type.question_type, "dimension": of_type.dimension, "questions": of_type.questions, "letters": letters })
         });
