@@ -10,7 +10,7 @@ use secchi::domain::team::Role;
 use secchi::evaluation::board_query::{BoardQuery, BoardQueryError};
 use secchi::evaluation::standing::leaderboard;
 use secchi::store::configurations::{CURRENT, ConfigurationRow, insert_configuration};
-use secchi::store::scores::{Score, save_scores};
+use secchi::store::scores::{Answered, Score, Under, save_scores};
 use secchi::store::submissions::{NewSubmission, insert_submission, update_graded, update_state};
 use secchi::store::{DbConnection, Store, StoreError};
 
@@ -111,7 +111,9 @@ pub fn insert_entry(
     insert_submission(connection, &new, &metadata, &[])?;
     update_graded(connection, &new.id, entry.configuration_id, 0, &[])?;
     update_state(connection, &new.id, &[SubmissionState::Queued], SubmissionState::Scored, 0)?;
-    save_scores(connection, &new.id, entry.configuration_id, scores, true)
+    let under = Under::new(entry.release_id, entry.configuration_id);
+    let of = Answered { questions: 4020, answered: 4020, unparsed: 0 };
+    save_scores(connection, &new.id, &under, scores, of, true)
 }
 
 /// Builds the board from the ledger and writes it as JSON; gives its size.

@@ -22,7 +22,7 @@ use secchi::scoring::columns::QuestionFacts;
 use secchi::scoring::rubric::oemu_value;
 use secchi::store::configurations::find_current_configuration;
 use secchi::store::ranges::{Scope, find_ranked_board};
-use secchi::store::scores::{Score, save_outcomes};
+use secchi::store::scores::{Score, Under, save_outcomes};
 use secchi::store::{Store, StoreError, bump_board_revision};
 use serde_json::json;
 
@@ -158,7 +158,8 @@ impl Published {
                         };
                         let outcomes = outcomes(&facts, number);
                         insert_entry(connection, &entry, &scores(&facts, &outcomes))?;
-                        save_outcomes(connection, &entry_id(number), &configuration_id, &outcomes)?;
+                        let under = Under::new(&release_id, &configuration_id);
+                        save_outcomes(connection, &entry_id(number), &under, &outcomes)?;
                     }
                     bump_board_revision(connection)
                 })

@@ -93,6 +93,9 @@ impl Scaled {
             feedback: Feedback::None,
             active: true,
             created_at_ms: 0,
+            line_id: String::new(),
+            staged: false,
+            shown: true,
         };
         Scaled { videos: VIDEOS, answers, records: release_file, jsonl, release, keyed, index }
     }

@@ -104,14 +104,18 @@ pub async fn import_release(
         }
         _ => None,
     };
+    let id = uuid::Uuid::now_v7().to_string();
     let release = Release {
-        id: uuid::Uuid::now_v7().to_string(),
+        line_id: id.clone(),
+        id,
         name: new.name,
         split: new.split,
         content_sha256: content.sha256(),
         feedback: new.feedback,
         active: false,
         created_at_ms: now_ms,
+        staged: false,
+        shown: false,
     };
     let baselines = baseline_scores(&release.name, &content)?;
     let facts = files.as_ref().map(|files| files.rows(&release.id)).unwrap_or_default();
@@ -160,6 +164,7 @@ fn store_release(
         return Ok((standing, true));
     }
     release.active = releases::find_active_release(connection, release.split)?.is_none();
+    release.shown = release.active;
     let (videos, questions, keys) = rows(&release.id, content);
     insert_release(connection, &release, &videos, &questions, &keys)?;
     note_board_changes(connection, now_ms)?;

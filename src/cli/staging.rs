@@ -18,6 +18,8 @@ use crate::evaluation::staging_moves::{Move, rank_moves};
 use crate::scoring::decimals::to_decimals;
 use crate::store::configurations::{CURRENT, ConfigurationRow, STAGED, find_current_configuration};
 use crate::store::rejudgings::{IncompleteEntry, load_incomplete_entries};
+use crate::store::releases::load_releases;
+use crate::store::standing::load_unjudged;
 use crate::store::{Store, StoreError};
 use crate::telemetry::Metrics;
 
@@ -93,7 +95,9 @@ pub async fn stage(arguments: StageArgs) -> anyhow::Result<()> {
     let state = found.as_ref().map(|view| view.state.as_str());
     let mut cost = None;
     if arguments.dry_run || ![Some(CURRENT), Some(STAGED)].contains(&state) {
-        let estimated = staging_cost(&store, &Catalogue::default(), &judges, &candidate).await?;
+        let id = candidate.id.clone();
+        let unjudged = store.read(move |connection| load_unjudged(connection, &id)).await?;
+        let estimated = staging_cost(&store, &Catalogue::default(), &judges, &candidate, unjudged).await?;
         if !arguments.json {
             print_cost(&candidate, &estimated);
         }
@@ -113,8 +117,14 @@ pub async fn stage(arguments: StageArgs) -> anyhow::Result<()> {
         find_view(&store, &candidate.id).await?.ok_or(StoreError::missing("configuration", &candidate.id))?;
     let moves = moves(&store, &candidate.id).await?;
     let id = candidate.id.clone();
-    let incomplete: Result<Vec<IncompleteEntry>, StoreError> =
-        store.read(move |connection| load_incomplete_entries(connection, &id)).await;
+    let incomplete: Result<Vec<IncompleteEntry>, StoreError> = store
+        .read(move |connection| {
+            let mut releases = load_releases(connection)?;
+            releases.retain(|release| release.active);
+            let releases: Vec<String> = releases.into_iter().map(|release| release.id).collect();
+            load_incomplete_entries(connection, &releases, &id)
+        })
+        .await;
     let incomplete = incomplete?;
     if arguments.json {
         println!(

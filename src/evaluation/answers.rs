@@ -4,6 +4,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::question::{QuestionType, Split};
 use crate::domain::submission::{Feedback, SubmissionState};
 use crate::store::StoreError;
+use crate::store::scores::Under;
 use crate::store::submissions::Submission;
 
 use super::Evaluation;
@@ -49,8 +50,8 @@ pub async fn answers(
         return Err(AnswersError::Withheld(release.release.split));
     }
     let not_graded = || AnswersError::NotGraded(submission.state);
-    let configuration_id = submission.configuration_id.as_deref().ok_or_else(not_graded)?;
-    let outcomes = stored_outcomes(evaluation, &submission.id, configuration_id).await?;
+    let under = Under::of(submission).ok_or_else(not_graded)?;
+    let outcomes = stored_outcomes(evaluation, &submission.id, &under).await?;
     let outcomes = outcomes.ok_or_else(not_graded)?;
     let has_more = outcomes.len() > first.saturating_add(limit);
     let all = release.key.question_ids.iter().zip(&release.key.facts).zip(outcomes);

@@ -5,8 +5,9 @@ use crate::domain::outcome::{FailureReason, Outcome};
 use crate::store::failures::{self, FailureRow};
 use crate::store::judgements::{self, JudgementRow, SpendRow};
 use crate::store::leases::{Lease, confirm_lease};
+use crate::store::scores::{self, Under};
 use crate::store::submissions::{self, Progress};
-use crate::store::{DbConnection, StoreError, claims, scores};
+use crate::store::{DbConnection, StoreError, claims};
 
 /// Calls that may fail at an answer, each with all its tries, before it is the answer's failure: the first may have met
 /// a moment of trouble.
@@ -33,7 +34,7 @@ pub(super) enum Fate {
 #[derive(Clone)]
 pub(super) struct Batch {
     pub(super) lease: Lease,
-    pub(super) configuration_id: String,
+    pub(super) under: Under,
     /// Whether the submission's own progress stays as it is.
     pub(super) is_rejudging: bool,
     /// Whether money was reserved for the calls.
@@ -65,7 +66,7 @@ impl Batch {
         judgements::insert_judgements(connection, self.judgements)?;
         judgements::add_spend(connection, self.spend)?;
         if self.has_reserved {
-            claims::settle_money(connection, &self.configuration_id, &self.lease, &self.ended)?;
+            claims::settle_money(connection, &self.under.configuration_id, &self.lease, &self.ended)?;
         }
         if !confirm_lease(connection, &self.lease)? {
             return Ok(None);
@@ -77,7 +78,7 @@ impl Batch {
                 self.progress.failed += 1;
             }
         }
-        scores::save_outcomes(connection, &self.lease.name, &self.configuration_id, &self.outcomes)?;
+        scores::save_outcomes(connection, &self.lease.name, &self.under, &self.outcomes)?;
         if !self.is_rejudging {
             submissions::update_progress(connection, &self.lease.name, self.progress)?;
             if goes_on {
@@ -100,7 +101,8 @@ pub(super) fn find_fates(
     rows: &[FailureRow],
 ) -> Result<Vec<Fate>, StoreError> {
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
-    let known = failures::load_failures(connection, &first.submission_id, &first.configuration_id)?;
+    let under = Under::new(&first.release_id, &first.configuration_id);
+    let known = failures::load_failures(connection, &first.submission_id, &under)?;
     let mut fates = Vec::with_capacity(rows.len());
     for row in rows {
         let noted = known.iter().find(|noted| noted.question_id == row.question_id).unwrap_or(row);

@@ -4,6 +4,7 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::store::ranges::{Scope, find_ranked_board};
+use crate::store::scores::Under;
 use crate::store::standing::{StandingRow, load_standing};
 use crate::store::{DbConnection, StoreError, load_board_revision};
 
@@ -29,7 +30,7 @@ pub(super) fn load_scopes(
     configuration_id: &str,
 ) -> Result<(i64, [Seen; 2]), StoreError> {
     let revision = load_board_revision(connection)?;
-    let all = load_standing(connection, release_id, configuration_id)?;
+    let all = load_standing(connection, &Under::new(release_id, configuration_id))?;
     let mut seen = |scope, rows: &[StandingRow]| -> Result<Seen, StoreError> {
         let stored = find_ranked_board(connection, (release_id, configuration_id, scope))?;
         let fingerprint = fingerprint(rows);

@@ -14,7 +14,7 @@ use crate::domain::submission::{Feedback, Group, Visibility};
 use crate::scoring::decimals::rounded;
 use crate::scoring::pairs::{Difference, difference, holm};
 use crate::store::configurations::{ConfigurationRow, load_configurations};
-use crate::store::scores::{Score, find_outcomes, load_complete_configurations, load_scores};
+use crate::store::scores::{Score, Under, find_outcomes, load_complete, load_scores};
 use crate::store::series::find_withheld;
 use crate::store::submissions::Submission;
 use crate::store::{DbConnection, StoreError};
@@ -234,11 +234,12 @@ fn load(
     if let Some(pair) = found.windows(2).find(|pair| pair[0].release_id != pair[1].release_id) {
         return Err(CompareError::Releases(release_of(&pair[0]), release_of(&pair[1])));
     }
-    let judge = common_judge(connection, ids, judge)?;
+    let judge = common_judge(connection, &found, judge)?;
     let mut loaded = Vec::new();
     for submission in found {
-        let scores = load_scores(connection, &submission.id, &judge.id)?;
-        let outcomes = find_outcomes(connection, &submission.id, &judge.id)?
+        let under = Under::new(&submission.release_id, &judge.id);
+        let scores = load_scores(connection, &submission.id, &under)?;
+        let outcomes = find_outcomes(connection, &submission.id, &under)?
             .ok_or_else(|| StoreError::missing("outcome vector of", &submission.id))?;
         loaded.push(Loaded { submission, scores, outcomes });
     }
@@ -257,7 +258,7 @@ fn find_published(connection: &mut DbConnection, id: &str) -> Result<Submission,
 /// The configuration to compare under.
 fn common_judge(
     connection: &mut DbConnection,
-    ids: &[String],
+    entries: &[Submission],
     asked: Option<&str>,
 ) -> Result<ConfigurationRow, CompareError> {
     let mut common = match asked {
@@ -265,9 +266,9 @@ fn common_judge(
         None => load_configurations(connection)?,
     };
     common.retain(ConfigurationRow::has_board);
-    for id in ids {
-        let judged = load_complete_configurations(connection, id)?;
-        common.retain(|row| judged.contains(&row.id));
+    for Submission { id, release_id, .. } in entries {
+        let complete = load_complete(connection, id)?;
+        common.retain(|row| complete.contains(&Under::new(release_id, &row.id)));
         if let (true, Some(judge)) = (common.is_empty(), asked) {
             return Err(CompareError::NotJudged { id: id.clone(), judge: judge.to_owned() });
         }

@@ -12,6 +12,7 @@ use crate::store::audit::insert_audit;
 use crate::store::configurations::lock_configuration;
 use crate::store::decisions::{Decision, find_decision, insert_decision};
 use crate::store::failures::{FailureRow, insert_failure};
+use crate::store::scores::Under;
 use crate::store::submissions::{self, Progress, Submission};
 use crate::store::{DbConnection, StoreError, bump_board_revision, leases, rejudgings, scores};
 
@@ -170,6 +171,7 @@ async fn try_decision(
     place: usize,
     decision: Decision,
 ) -> Result<Option<Submission>, DecisionError> {
+    let under = case.under();
     let Case { submission, configuration_id, release, answers, outcomes: before } = case;
     let mut after = before.clone();
     after[place] = Outcome::Rubric { scores: decision.scores };
@@ -182,7 +184,7 @@ async fn try_decision(
             let configuration = lock_configuration(connection, &configuration_id)?;
             leases::revoke_lease(connection, &id)?;
             let submission = find(connection, &id)?;
-            if scores::find_outcomes(connection, &id, &configuration_id)?.as_ref() != Some(&before) {
+            if scores::find_outcomes(connection, &id, &under)?.as_ref() != Some(&before) {
                 return Ok(None);
             }
             let standing = find_decision(connection, &configuration_id, &decision.key)?;
@@ -196,7 +198,7 @@ async fn try_decision(
                     _ => Err(DecisionError::NotFailed(decision.question_id)),
                 };
             };
-            let stands = standing_of(connection, &submission, &configuration_id)?;
+            let stands = standing_of(connection, &submission, &under)?;
             let Some(stands) = stands else { return Err(DecisionError::State(submission.state)) };
             insert_decision(connection, &configuration_id, &decision)?;
             match find_decision(connection, &configuration_id, &decision.key)? {
@@ -204,9 +206,9 @@ async fn try_decision(
                 Some(standing) => return Err(DecisionError::Decided(standing.scores, standing.reason)),
                 None => return Err(DecisionError::Judged),
             }
-            note_failed(connection, &submission, &configuration_id, failure, &decision)?;
+            note_failed(connection, &submission, &under, failure, &decision)?;
             match stands {
-                Standing::Own => end_own(connection, &submission, &configuration_id, &ending, now_ms)?,
+                Standing::Own => end_own(connection, &submission, &ending, now_ms)?,
                 Standing::Rejudged => {
                     end_rejudging(connection, &id, &configuration, &ending, now_ms)?;
                 }
@@ -225,20 +227,17 @@ async fn try_decision(
     Ok(Some(submission))
 }
 
-/// How the submission stands to a configuration under which its judging ended with failed answers; none where it did
-/// not.
+/// How the submission stands to what its judging ended with failed answers under; none where it did not.
 fn standing_of(
     connection: &mut DbConnection,
     submission: &Submission,
-    configuration_id: &str,
+    under: &Under,
 ) -> Result<Option<Standing>, StoreError> {
     Ok(match submission.state {
-        SubmissionState::Incomplete if submission.configuration_id.as_deref() == Some(configuration_id) => {
-            Some(Standing::Own)
-        }
+        SubmissionState::Incomplete if Under::of(submission).as_ref() == Some(under) => Some(Standing::Own),
         SubmissionState::Scored => {
             let incomplete = rejudgings::load_incomplete(connection, &submission.id)?;
-            incomplete.iter().any(|id| id == configuration_id).then_some(Standing::Rejudged)
+            incomplete.contains(under).then_some(Standing::Rejudged)
         }
         _ => None,
     })
@@ -247,14 +246,13 @@ fn standing_of(
 fn end_own(
     connection: &mut DbConnection,
     submission: &Submission,
-    configuration_id: &str,
     ending: &Ending,
     now_ms: i64,
 ) -> Result<(), StoreError> {
     let Submission { id, progress, state, .. } = submission;
     let progress = Progress { failed: ending.failed(), judged: progress.judged + 1, ..*progress };
     submissions::update_progress(connection, id, progress)?;
-    ending.save(connection, id, configuration_id)?;
+    ending.save(connection, id)?;
     if ending.state() != *state {
         submissions::update_state(connection, id, &[*state], ending.state(), now_ms)?;
     }
@@ -265,14 +263,15 @@ fn end_own(
 fn note_failed(
     connection: &mut DbConnection,
     submission: &Submission,
-    configuration_id: &str,
+    under: &Under,
     failure: FailureReason,
     decision: &Decision,
 ) -> Result<(), StoreError> {
     let failed_at_ms = submission.finished_at_ms.unwrap_or(submission.created_at_ms);
     let row = FailureRow {
         submission_id: submission.id.clone(),
-        configuration_id: configuration_id.to_owned(),
+        release_id: under.release_id.clone(),
+        configuration_id: under.configuration_id.clone(),
         question_id: decision.question_id.clone(),
         key: decision.key.clone(),
         reason: failure.to_string(),

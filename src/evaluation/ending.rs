@@ -10,7 +10,7 @@ use crate::judge;
 use crate::scoring::columns::{ScoringError, score_columns};
 use crate::scoring::decimals::rounded;
 use crate::store::decisions::{load_decided, note_decided};
-use crate::store::scores::{self, Score};
+use crate::store::scores::{self, Answered, Score, Under};
 use crate::store::{DbConnection, StoreError};
 
 use super::Evaluation;
@@ -19,6 +19,8 @@ use super::work::{WorkError, count};
 
 /// Outcomes with what they come to.
 pub(super) struct Ending {
+    under: Under,
+    of: Answered,
     outcomes: Vec<Outcome>,
     columns: Vec<Score>,
     /// Keys of the answers that stand by a maintainer's decision.
@@ -36,6 +38,8 @@ impl Ending {
         configuration_id: &str,
         outcomes: Vec<Outcome>,
     ) -> Result<Ending, WorkError> {
+        let under = Under::new(&release.release.id, configuration_id);
+        let of = answered(answers, &outcomes);
         let configuration_id = configuration_id.to_owned();
         let decided: Result<Vec<(String, String)>, StoreError> =
             evaluation.store.read(move |connection| load_decided(connection, &configuration_id)).await;
@@ -45,7 +49,7 @@ impl Ending {
         let decided = decided?.into_iter().filter(is_own).map(|(_, key)| key).collect();
         let (scored, release) = (outcomes.clone(), release.clone());
         let columns = tokio::task::spawn_blocking(move || columns(&release, &scored)).await??;
-        Ok(Ending { outcomes, columns, decided })
+        Ok(Ending { under, of, outcomes, columns, decided })
     }
 
     /// How many answers could not be judged.
@@ -59,15 +63,28 @@ impl Ending {
     }
 
     /// Stores outcomes and scores, which are complete unless an answer has failed.
-    pub(super) fn save(
-        &self,
-        connection: &mut DbConnection,
-        id: &str,
-        configuration_id: &str,
-    ) -> Result<(), StoreError> {
-        scores::save_outcomes(connection, id, configuration_id, &self.outcomes)?;
-        scores::save_scores(connection, id, configuration_id, &self.columns, self.failed() == 0)?;
-        note_decided(connection, id, configuration_id, &self.decided)
+    pub(super) fn save(&self, connection: &mut DbConnection, id: &str) -> Result<(), StoreError> {
+        let Ending { under, of, outcomes, columns, decided } = self;
+        scores::save_outcomes(connection, id, under, outcomes)?;
+        scores::save_scores(connection, id, under, columns, *of, self.failed() == 0)?;
+        note_decided(connection, id, under, decided)
+    }
+
+    /// What the scores stand under.
+    pub(super) fn under(&self) -> &Under {
+        &self.under
+    }
+}
+
+/// How much of a release is answered.
+fn answered(answers: &[Option<String>], outcomes: &[Outcome]) -> Answered {
+    let is_unparsed = |(answer, outcome): &(&Option<String>, &Outcome)| {
+        answer.is_some() && matches!(outcome, Outcome::Choice { choice, .. } if choice.letter.is_none())
+    };
+    Answered {
+        questions: count(outcomes.len()),
+        answered: count(answers.iter().flatten().count()),
+        unparsed: count(answers.iter().zip(outcomes).filter(is_unparsed).count()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Single published entries: what is told of one, and of one that was withdrawn. Knows nothing of how it is asked for.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -16,8 +17,8 @@ use crate::store::configurations::{
 };
 use crate::store::decisions::{Decision, load_decisions};
 use crate::store::publication::find_withdrawn_at_ms;
-use crate::store::releases::load_release;
-use crate::store::scores::load_scores;
+use crate::store::releases::{Release, load_release, load_releases};
+use crate::store::scores::{Under, load_scores};
 use crate::store::submissions::{Submission, find_submission};
 use crate::store::{DbConnection, Store, StoreError};
 
@@ -208,22 +209,37 @@ pub async fn find_place(
     Ok(None)
 }
 
-/// The scores of a submission under each judge configuration that has a board, the current one first.
+/// Scores of an entry under a release and a judge.
+#[derive(Debug)]
+pub struct Rescoring {
+    /// The release.
+    pub release: Release,
+    /// The judge behind the open-ended columns.
+    pub judge: JudgeHead,
+    /// The scores.
+    pub scores: ScoreCells,
+}
+
+/// The scores of a submission under each release and judge configuration that have a board, the active release and the
+/// current judge first.
 ///
 /// # Errors
 /// When the database fails.
-pub fn rescorings(
-    connection: &mut DbConnection,
-    submission_id: &str,
-) -> Result<Vec<(JudgeHead, ScoreCells)>, StoreError> {
+pub fn rescorings(connection: &mut DbConnection, submission_id: &str) -> Result<Vec<Rescoring>, StoreError> {
     let mut configurations = load_configurations(connection)?;
     configurations.retain(ConfigurationRow::has_board);
-    configurations.sort_by_key(|row| (!row.is_current(), std::cmp::Reverse(row.created_at_ms)));
+    configurations.sort_by_key(|row| (!row.is_current(), Reverse(row.created_at_ms)));
+    let mut releases = load_releases(connection)?;
+    releases.retain(|release| release.shown);
+    releases.sort_by_key(|release| (!release.active, Reverse(release.created_at_ms)));
     let mut scored = Vec::new();
-    for row in configurations {
-        let scores = load_scores(connection, submission_id, &row.id)?;
-        if !scores.is_empty() {
-            scored.push((JudgeHead::from(row), score_cells(&scores)));
+    for release in releases {
+        for row in &configurations {
+            let scores = load_scores(connection, submission_id, &Under::new(&release.id, &row.id))?;
+            if !scores.is_empty() {
+                let (release, judge) = (release.clone(), JudgeHead::from(row.clone()));
+                scored.push(Rescoring { release, judge, scores: score_cells(&scores) });
+            }
         }
     }
     Ok(scored)
@@ -233,10 +249,10 @@ fn entry(connection: &mut DbConnection, submission: Submission, is_named: bool) 
     let release = load_release(connection, &submission.release_id)?;
     let judge = judge_head(connection, submission.configuration_id.as_deref())?;
     let current_judge = find_current_configuration(connection)?.map(|row| row.id);
-    let (scores, decisions) = match &judge {
-        Some(judge) => (
-            load_scores(connection, &submission.id, &judge.configuration)?,
-            load_decisions(connection, &submission.id, &judge.configuration)?,
+    let (scores, decisions) = match Under::of(&submission) {
+        Some(under) => (
+            load_scores(connection, &submission.id, &under)?,
+            load_decisions(connection, &submission.id, &under)?,
         ),
         None => (Vec::new(), Vec::new()),
     };

@@ -7,7 +7,7 @@ use crate::store::configurations::load_configuration;
 use crate::store::decisions::load_decisions;
 use crate::store::releases::load_release;
 use crate::store::repeats::load_content_sha256;
-use crate::store::scores::{Score, load_scores};
+use crate::store::scores::{Score, Under, load_scores};
 use crate::store::series::find_withheld;
 use crate::store::submissions::Submission;
 use crate::store::{DbConnection, StoreError};
@@ -45,14 +45,14 @@ pub fn entry_record(
     submission: Submission,
     issuer: String,
 ) -> Result<Option<Record>, StoreError> {
-    let Some(configuration_id) = &submission.configuration_id else { return Ok(None) };
+    let Some(under) = Under::of(&submission) else { return Ok(None) };
     if find_withheld(connection, &submission.id)?.is_some() {
         return Ok(None);
     }
     let release = load_release(connection, &submission.release_id)?;
-    let judge = load_configuration(connection, configuration_id)?;
-    let scores = load_scores(connection, &submission.id, configuration_id)?;
-    let decisions = load_decisions(connection, &submission.id, configuration_id)?;
+    let judge = load_configuration(connection, &under.configuration_id)?;
+    let scores = load_scores(connection, &submission.id, &under)?;
+    let decisions = load_decisions(connection, &submission.id, &under)?;
     let is_named = submission.metadata.visibility == Visibility::Public;
     let score = |Score { column, value, ci95, n }: Score| {
         (column, RecordScore { value, unit: column.unit(), ci95, n })

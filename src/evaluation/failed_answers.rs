@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use crate::domain::outcome::{FailureReason, Outcome};
 use crate::domain::question::QuestionType;
+use crate::domain::submission::SubmissionState;
 use crate::store::decisions::{Decision, load_decisions};
 use crate::store::failures::{FailureRow, load_failures};
+use crate::store::rejudgings::load_incomplete;
+use crate::store::scores::Under;
 use crate::store::submissions::{self, Submission};
 use crate::store::{DbConnection, StoreError};
 
@@ -59,12 +62,12 @@ pub async fn failed_answers(
         (Err(_), None) => return Ok(Vec::new()),
         (Err(_), Some(asked)) => return Err(DecisionError::NotJudged(asked)),
     };
-    let (name, configuration_id) = (id.to_owned(), case.configuration_id.clone());
+    let (name, under) = (id.to_owned(), case.under());
     let known: Result<(Vec<FailureRow>, Vec<Decision>), StoreError> = evaluation
         .store
         .read(move |connection| {
-            let failures = load_failures(connection, &name, &configuration_id)?;
-            Ok((failures, load_decisions(connection, &name, &configuration_id)?))
+            let failures = load_failures(connection, &name, &under)?;
+            Ok((failures, load_decisions(connection, &name, &under)?))
         })
         .await;
     let (failures, decisions) = known?;
@@ -104,11 +107,24 @@ pub(super) async fn load_case(
     let Some(configuration_id) = asked.or(submission.configuration_id.clone()) else {
         return Ok(Err(Box::new(submission)));
     };
-    let Some(outcomes) = stored_outcomes(evaluation, id, &configuration_id).await? else {
+    let name = id.to_owned();
+    let incomplete = evaluation.store.read(move |connection| load_incomplete(connection, &name)).await?;
+    // Of a scored submission the answers that a corrected release waits for come before its own, which are decided.
+    let is_scored = submission.state == SubmissionState::Scored;
+    let open = incomplete.into_iter().find(|under| is_scored && under.configuration_id == configuration_id);
+    let under = open.unwrap_or_else(|| Under::new(&submission.release_id, &configuration_id));
+    let Some(outcomes) = stored_outcomes(evaluation, id, &under).await? else {
         return Ok(Err(Box::new(submission)));
     };
-    let (release, answers) = answered(evaluation, &submission).await?;
+    let (release, answers) = answered(evaluation, &submission, &under.release_id).await?;
     Ok(Ok(Case { submission, configuration_id, release, answers, outcomes }))
+}
+
+impl Case {
+    /// What the outcomes stand under.
+    pub(super) fn under(&self) -> Under {
+        Under::new(&self.release.release.id, &self.configuration_id)
+    }
 }
 
 pub(super) fn find(connection: &mut DbConnection, id: &str) -> Result<Submission, DecisionError> {

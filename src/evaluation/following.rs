@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex as Turn, watch};
 
 use crate::store::StoreError;
-use crate::store::scores::{Score, load_scores};
+use crate::store::scores::{Score, Under, load_scores};
 use crate::store::submissions::{Submission, find_submission};
 
 use super::Evaluation;
@@ -150,8 +150,8 @@ impl Watched {
             .store
             .snapshot(move |connection| {
                 let Some(submission) = find_submission(connection, &wanted)? else { return Ok(None) };
-                let scores = match &submission.configuration_id {
-                    Some(configuration_id) => load_scores(connection, &wanted, configuration_id)?,
+                let scores = match Under::of(&submission) {
+                    Some(under) => load_scores(connection, &wanted, &under)?,
                     None => Vec::new(),
                 };
                 Ok(Some((submission, scores)))

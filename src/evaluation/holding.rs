@@ -9,6 +9,7 @@ use crate::domain::line::Line;
 use crate::domain::question::Split;
 use crate::store::configurations::{ConfigurationRow, lock_configuration};
 use crate::store::leases::{self, Lease, claim_lease, confirm_lease, release_lease, renew_lease};
+use crate::store::scores::Under;
 use crate::store::submissions::{self, Submission};
 use crate::store::{DbConnection, StoreError, load_board_revision, rejudgings};
 
@@ -32,8 +33,8 @@ pub(super) struct Held {
     /// The right to work on it.
     pub(super) lease: Lease,
     pub(super) submission: Submission,
-    /// The configuration that it is to be rejudged under; none where its own judging has not ended.
-    pub(super) rejudged_under: Option<String>,
+    /// What it is to be rejudged under; none where its own judging has not ended.
+    pub(super) rejudged_under: Option<Under>,
 }
 
 /// Claims the submission `id` for `owner`; none if another process holds it or there is nothing to do about it.

@@ -10,6 +10,7 @@ use crate::domain::submission::{
 };
 use crate::store::audit::insert_audit;
 use crate::store::configurations::find_current_configuration;
+use crate::store::scores::Under;
 use crate::store::submissions::{self, Progress, Submission};
 use crate::store::{
     DbConnection, StoreError, bump_board_revision, failures, leases, publication, rejudgings, scores,
@@ -235,9 +236,9 @@ fn resume(
 ) -> Result<SubmissionState, StoreError> {
     leases::revoke_lease(connection, &submission.id)?;
     let current = find_current_configuration(connection)?.map(|configuration| configuration.id);
-    let to = match &submission.configuration_id {
-        Some(configuration_id) if submission.configuration_id == current => {
-            reopen_failed(connection, &submission.id, configuration_id)?;
+    let to = match Under::of(submission) {
+        Some(under) if submission.configuration_id == current => {
+            reopen_failed(connection, &submission.id, &under)?;
             let progress = Progress { failed: 0, ..submission.progress };
             submissions::update_progress(connection, &submission.id, progress)?;
             SubmissionState::Judging
@@ -254,17 +255,17 @@ fn resume(
 /// Makes the incomplete rejudgings of a submission pending again; false if there are none.
 fn retry_rejudgings(connection: &mut DbConnection, id: &str) -> Result<bool, StoreError> {
     let incomplete = rejudgings::load_incomplete(connection, id)?;
-    for configuration_id in &incomplete {
-        reopen_failed(connection, id, configuration_id)?;
-        rejudgings::reopen_rejudging(connection, id, configuration_id)?;
+    for under in &incomplete {
+        reopen_failed(connection, id, under)?;
+        rejudgings::reopen_rejudging(connection, id, under)?;
     }
     Ok(!incomplete.is_empty())
 }
 
 /// Forgets what judging a submission has come to; the judgements themselves stay. It is to be graded again.
 pub(super) fn start_anew(connection: &mut DbConnection, submission: &Submission) -> Result<(), StoreError> {
-    if let Some(configuration_id) = &submission.configuration_id {
-        scores::delete_outcomes(connection, &submission.id, configuration_id)?;
+    if let Some(under) = Under::of(submission) {
+        scores::delete_outcomes(connection, &submission.id, &under)?;
     }
     submissions::forget_judging(connection, &submission.id)
 }
@@ -308,16 +309,14 @@ pub async fn withdraw_submission(
 }
 
 /// Makes answers that could not be judged pending again.
-fn reopen_failed(connection: &mut DbConnection, id: &str, configuration_id: &str) -> Result<(), StoreError> {
-    let Some(mut outcomes) = scores::find_outcomes(connection, id, configuration_id)? else {
-        return Ok(());
-    };
+fn reopen_failed(connection: &mut DbConnection, id: &str, under: &Under) -> Result<(), StoreError> {
+    let Some(mut outcomes) = scores::find_outcomes(connection, id, under)? else { return Ok(()) };
     for outcome in &mut outcomes {
         if matches!(outcome, Outcome::Failed(_)) {
             *outcome = Outcome::Pending;
         }
     }
-    scores::save_outcomes(connection, id, configuration_id, &outcomes)
+    scores::save_outcomes(connection, id, under, &outcomes)
 }
 
 pub(super) fn owned(

@@ -18,6 +18,8 @@ pub mod boards;
 #[cfg(feature = "server")]
 mod calls;
 #[cfg(feature = "server")]
+mod carrying;
+#[cfg(feature = "server")]
 pub mod catalogue;
 #[cfg(feature = "server")]
 pub mod comparing;

@@ -18,7 +18,7 @@ use crate::store::ranges::{
     save_standings,
 };
 use crate::store::releases::load_releases;
-use crate::store::scores::load_outcomes;
+use crate::store::scores::{Under, load_outcomes};
 use crate::store::{DbConnection, StoreError, bump_board_revision, load_board_revision};
 
 use super::Evaluation;
@@ -80,14 +80,17 @@ async fn range_each(evaluation: &Evaluation, lease: &Lease) -> Result<(), WorkEr
     let boards: Result<Vec<(String, String)>, StoreError> = evaluation
         .store
         .read(|connection| {
-            let releases = load_releases(connection)?;
-            let shown = releases.iter().filter(|release| release.active && release.split != Split::Train);
-            let judges = load_configurations(connection)?;
-            let judges: Vec<_> = judges.iter().filter(|judge| ConfigurationRow::has_board(judge)).collect();
-            let under = |release_id: &str| {
-                judges.iter().map(|judge| (release_id.to_owned(), judge.id.clone())).collect::<Vec<_>>()
-            };
-            Ok(shown.flat_map(|release| under(&release.id)).collect())
+            let mut releases = load_releases(connection)?;
+            releases.retain(|release| (release.active || release.staged) && release.split != Split::Train);
+            let mut judges = load_configurations(connection)?;
+            judges.retain(ConfigurationRow::has_board);
+            let mut boards = Vec::new();
+            for release in &releases {
+                // When a staged release becomes active, its ranges are there.
+                let of_release = judges.iter().filter(|judge| release.active || judge.is_current());
+                boards.extend(of_release.map(|judge| (release.id.clone(), judge.id.clone())));
+            }
+            Ok(boards)
         })
         .await;
     for (release_id, configuration_id) in boards? {
@@ -152,13 +155,14 @@ impl Board<'_> {
         let unread: Vec<String> =
             submission_ids.iter().filter(|id| !self.positions.contains_key(*id)).cloned().collect();
         for chunk in unread.chunks(READ_AT_ONCE) {
-            let (ids, (_, configuration_id)) = (chunk.to_vec(), self.key());
+            let (ids, (release_id, configuration_id)) = (chunk.to_vec(), self.key());
+            let under = Under { release_id, configuration_id };
             let field = self.field.clone();
             let pushed: Result<usize, StoreError> = self
                 .evaluation
                 .store
                 .read(move |connection| {
-                    let outcomes = load_outcomes(connection, &ids, &configuration_id)?;
+                    let outcomes = load_outcomes(connection, &ids, &under)?;
                     let mut field = lock(&field);
                     let first = field.len();
                     // One without outcomes has no value in any column.

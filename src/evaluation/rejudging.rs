@@ -1,13 +1,15 @@
-//! Judging what is published under another configuration than its own: under the staged one, and under the current one
-//! where an entry was published after a change. Knows nothing of how a configuration becomes staged or current.
+//! Scoring what is published under another release or judge configuration than its own: under a staged one, and under those
+//! of the board where an entry was published after a change. Knows nothing of how they become staged, active or current.
 
 use tokio::sync::watch;
 
 use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
-use crate::store::configurations::{CURRENT, ConfigurationRow, STAGED, load_configurations};
+use crate::store::configurations::ConfigurationRow;
 use crate::store::leases::{Lease, release_lease};
 use crate::store::rejudgings;
+use crate::store::releases::load_release;
+use crate::store::scores::Under;
 use crate::store::submissions::Submission;
 use crate::store::{DbConnection, StoreError, bump_board_revision, standing};
 
@@ -19,41 +21,40 @@ use super::intake::deliver;
 use super::judging::{SliceEnd, Work, judge_slice};
 use super::work::{WorkError, answered, stored_outcomes};
 
-/// Makes the list of rejudgings that wait agree with what is published, and under which configurations it is to stand.
+/// Makes the list of rejudgings that wait agree with what is published, and with what that is to stand under.
 pub(super) fn settle_rejudgings(connection: &mut DbConnection, now_ms: i64) -> Result<(), StoreError> {
     rejudgings::delete_unwanted(connection)?;
-    for configuration in load_configurations(connection)? {
-        if [CURRENT, STAGED].contains(&configuration.state.as_str()) {
-            rejudgings::insert_missing(connection, &configuration.id, now_ms)?;
-        }
+    for target in rejudgings::load_targets(connection)? {
+        rejudgings::insert_missing(connection, &target, now_ms)?;
     }
     Ok(())
 }
 
-/// Judges a scored submission under another configuration for a slice, and puts it back or ends its rejudging.
+/// Scores a submission under another release or configuration for a slice, and puts it back or ends its rejudging.
 pub(super) async fn rejudge(
     evaluation: &Evaluation,
     lease: &Lease,
     submission: &Submission,
-    configuration_id: &str,
+    under: &Under,
     stopping: &mut watch::Receiver<bool>,
 ) -> Result<&'static str, WorkError> {
-    let (release, answers) = answered(evaluation, submission).await?;
-    let mut outcomes = match stored_outcomes(evaluation, &submission.id, configuration_id).await? {
+    let (release, answers) = answered(evaluation, submission, &under.release_id).await?;
+    let mut outcomes = match stored_outcomes(evaluation, &submission.id, under).await? {
         Some(outcomes) => outcomes,
         None => grade(&release.key, &answers).outcomes,
     };
+    let configuration_id = under.configuration_id.as_str();
     let work = Work { submission, release, answers: &answers, configuration_id, lease, is_rejudging: true };
     match judge_slice(evaluation, &work, &mut outcomes, stopping).await? {
         SliceEnd::Complete => finish(evaluation, &work, outcomes).await,
         SliceEnd::Yielded => {
-            put_back(evaluation, lease, configuration_id, 0).await?;
+            put_back(evaluation, lease, under, 0).await?;
             deliver(evaluation, Line::background(submission.metadata.split), &submission.id).await;
             Ok("requeued")
         }
         // The reconciler delivers it in a while.
-        SliceEnd::Elsewhere => put_back(evaluation, lease, configuration_id, 0).await,
-        SliceEnd::Paused { rest_ms, .. } => put_back(evaluation, lease, configuration_id, rest_ms).await,
+        SliceEnd::Elsewhere => put_back(evaluation, lease, under, 0).await,
+        SliceEnd::Paused { rest_ms, .. } => put_back(evaluation, lease, under, rest_ms).await,
     }
 }
 
@@ -88,10 +89,12 @@ pub(super) fn end_rejudging(
 ) -> Result<bool, StoreError> {
     let failed = ending.failed();
     let complete = failed == 0;
-    ending.save(connection, id, &configuration.id)?;
-    rejudgings::end_rejudging(connection, id, &configuration.id, (!complete).then_some(failed), now_ms)?;
-    if complete && configuration.is_current() {
-        standing::update_configuration(connection, id, &configuration.id)?;
+    let under = ending.under();
+    ending.save(connection, id)?;
+    rejudgings::end_rejudging(connection, id, under, (!complete).then_some(failed), now_ms)?;
+    // Whoever makes another release active locks the configuration too.
+    if complete && configuration.is_current() && load_release(connection, &under.release_id)?.active {
+        standing::update_standing(connection, &[id.to_owned()], under)?;
     }
     Ok(complete)
 }
@@ -100,12 +103,12 @@ pub(super) fn end_rejudging(
 async fn put_back(
     evaluation: &Evaluation,
     lease: &Lease,
-    configuration_id: &str,
+    under: &Under,
     rest_ms: i64,
 ) -> Result<&'static str, WorkError> {
-    let (held, configuration_id) = (lease.clone(), configuration_id.to_owned());
+    let (held, under) = (lease.clone(), under.clone());
     fenced(evaluation, lease, move |connection, id, now_ms| {
-        rejudgings::pause_rejudging(connection, id, &configuration_id, now_ms + rest_ms)?;
+        rejudgings::pause_rejudging(connection, id, &under, now_ms + rest_ms)?;
         release_lease(connection, &held)?;
         Ok(true)
     })
@@ -118,11 +121,11 @@ async fn put_back(
 pub(super) async fn give_up(
     evaluation: &Evaluation,
     lease: &Lease,
-    configuration_id: &str,
+    under: &Under,
 ) -> Result<&'static str, WorkError> {
-    let (held, configuration_id) = (lease.clone(), configuration_id.to_owned());
+    let (held, under) = (lease.clone(), under.clone());
     fenced(evaluation, lease, move |connection, id, now_ms| {
-        rejudgings::end_rejudging(connection, id, &configuration_id, Some(0), now_ms)?;
+        rejudgings::end_rejudging(connection, id, &under, Some(0), now_ms)?;
         release_lease(connection, &held)?;
         Ok(true)
     })

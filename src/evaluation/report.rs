@@ -16,7 +16,7 @@ use crate::scoring::decimals::rounded;
 use crate::scoring::pairs::{Difference, difference, holm};
 use crate::store::configurations::find_current_configuration;
 use crate::store::ranges::Scope;
-use crate::store::scores::{Score, find_outcomes, load_scores};
+use crate::store::scores::{Score, Under, find_outcomes, load_scores};
 use crate::store::standing::{StandingRow, load_standing};
 use crate::store::submissions::Submission;
 use crate::store::{DbConnection, StoreError};
@@ -26,7 +26,7 @@ use super::board_rows::in_scope;
 use super::catalogue::GradingRelease;
 use super::comparing::{ALPHA, Told, is_rounded};
 use super::series::are_alike;
-use super::work::{WorkError, answered};
+use super::work::answered;
 
 /// Entries above and below that a submission is compared with.
 const NEIGHBOURS_EACH_WAY: usize = 2;
@@ -37,9 +37,6 @@ pub enum ReportError {
     /// It was not graded.
     #[error("the submission is `{0}` and not graded yet; its report comes with its first scores")]
     NotGraded(SubmissionState),
-    /// Its answers cannot be had.
-    #[error(transparent)]
-    Work(#[from] WorkError),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -152,11 +149,11 @@ pub struct Report {
 /// When it is not graded yet, or the database fails.
 pub async fn report(evaluation: &Evaluation, submission: &Submission) -> Result<Report, ReportError> {
     let not_graded = || ReportError::NotGraded(submission.state);
-    let configuration_id = submission.configuration_id.clone().ok_or_else(not_graded)?;
-    let (release, answers) = answered(evaluation, submission).await?;
+    let under = Under::of(submission).ok_or_else(not_graded)?;
+    let (release, answers) = answered(evaluation, submission, &under.release_id).await?;
     let id = submission.id.clone();
     let outcomes: Result<Option<Vec<Outcome>>, StoreError> =
-        evaluation.store.read(move |connection| find_outcomes(connection, &id, &configuration_id)).await;
+        evaluation.store.read(move |connection| find_outcomes(connection, &id, &under)).await;
     let outcomes = outcomes?.ok_or_else(not_graded)?;
     let (submission, of_release, own) = (submission.clone(), release.clone(), outcomes.clone());
     let neighbours: Result<_, StoreError> = evaluation
@@ -217,16 +214,17 @@ fn neighbours(
     own: &[Outcome],
 ) -> Result<Vec<NeighbourReport>, StoreError> {
     let Some(judge) = find_current_configuration(connection)? else { return Ok(Vec::new()) };
-    let configuration_id = submission.configuration_id.as_deref().unwrap_or_default();
-    let scores = load_scores(connection, &submission.id, configuration_id)?;
+    let Some(under) = Under::of(submission) else { return Ok(Vec::new()) };
+    let scores = load_scores(connection, &submission.id, &under)?;
     let Some(own_value) = value(&scores) else { return Ok(Vec::new()) };
-    let standing = load_standing(connection, &release.release.id, &judge.id)?;
+    let under = Under::new(&release.release.id, &judge.id);
+    let standing = load_standing(connection, &under)?;
     let others = in_scope(standing, Scope::Newest).into_iter();
     let others = others.filter(|row| row.team_id != submission.team_id);
     let others = others.filter_map(|row| Some((value(&row.scores)?, row))).collect();
     let mut found = Vec::new();
     for (value, row) in nearest(others, own_value) {
-        let Some(outcomes) = find_outcomes(connection, &row.submission_id, &judge.id)? else { continue };
+        let Some(outcomes) = find_outcomes(connection, &row.submission_id, &under)? else { continue };
         if let Some(difference) = difference(Column::Mcq, &release.key.facts, own, &outcomes) {
             found.push((row, value, difference, are_alike(release, own, &outcomes)));
         }

@@ -60,16 +60,20 @@ pub(super) fn join_series(
     if series::is_member(connection, &submission.id)? {
         return Ok(());
     }
-    let of = (submission.team_id.as_str(), submission.release_id.as_str());
+    // A corrected release begins no series anew.
+    let of = (submission.team_id.as_str(), release.release.line_id.as_str());
     let (key, letters) = (key(release), letters(outcomes));
     let hashes = bands(&release.release.content_sha256, &letters);
+    let is_of_these = |letters: &[u8]| letters.len() == key.len();
     let twin = series::load_candidates(connection, of, &hashes)?
         .iter()
+        .filter(|(_, other)| is_of_these(other))
         .map(|(id, other)| (id, likeness(&key, &letters, other)))
         .filter(|(_, likeness)| likeness.is_twin())
         .min_by_key(|(_, likeness)| likeness.differing)
         .map(|(id, likeness)| neighbour(id, likeness));
-    let earlier = series::load_members(connection, of.0, of.1)?;
+    let mut earlier = series::load_members(connection, of.0, of.1)?;
+    earlier.retain(|member| is_of_these(&member.letters));
     let near: Vec<(&Member, Likeness)> = earlier
         .iter()
         .map(|member| (member, likeness(&key, &letters, &member.letters)))

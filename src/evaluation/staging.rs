@@ -45,9 +45,6 @@ pub enum StagingError {
         /// All published entries.
         entries: i64,
     },
-    /// Stored answers cannot be read.
-    #[error("stored answers cannot be read: {0}")]
-    Answers(std::io::Error),
     /// The configuration cannot be had or read.
     #[error(transparent)]
     Judges(#[from] JudgesError),

@@ -1,4 +1,4 @@
-//! What it would cost to judge everything that is published under a configuration. Asks no judge and stores nothing.
+//! What it would cost to judge published entries under a configuration. Asks no judge and stores nothing.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,13 +10,12 @@ use crate::judge::{self, Configuration, TokenEstimate, Usage};
 use crate::store::configurations::ConfigurationRow;
 use crate::store::judgements::load_judged;
 use crate::store::spend::load_mean_completion_tokens;
-use crate::store::standing::load_unjudged;
-use crate::store::submissions::load_predictions;
+use crate::store::standing::EntryIds;
 use crate::store::{Store, StoreError};
 
+use super::carrying::carried;
 use super::catalogue::{Catalogue, GradingRelease};
 use super::grading::grade;
-use super::intake::unpack;
 use super::judges::{Judges, JudgesError};
 use super::staging::StagingError;
 
@@ -39,7 +38,7 @@ pub struct AssumedReply {
     pub basis: Basis,
 }
 
-/// What judging the published entries of active releases under a configuration takes.
+/// What judging published entries under a configuration takes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct StagingCost {
     /// Entries without complete scores under it.
@@ -67,7 +66,7 @@ struct Needed {
     tokens: TokenEstimate,
 }
 
-/// Works out what judging under `candidate` takes, which need not be stored.
+/// Works out what judging entries, each under a release, takes under `candidate`, which need not be stored.
 ///
 /// # Errors
 /// When the configuration or stored answers cannot be read, or the database fails.
@@ -76,11 +75,10 @@ pub async fn staging_cost(
     catalogue: &Catalogue,
     judges: &Judges,
     candidate: &ConfigurationRow,
+    entries: Vec<EntryIds>,
 ) -> Result<StagingCost, StagingError> {
     let unreadable = |_| JudgesError::Text(candidate.id.clone());
     let configuration: Configuration = serde_json::from_str(&candidate.text).map_err(unreadable)?;
-    let id = candidate.id.clone();
-    let entries = store.read(move |connection| load_unjudged(connection, &id)).await?;
     let id = candidate.id.clone();
     let past: Result<_, StoreError> =
         store.read(move |connection| load_mean_completion_tokens(connection, &id)).await;
@@ -89,10 +87,9 @@ pub async fn staging_cost(
     let mut seen = HashSet::new();
     let mut calls = BTreeMap::<Rubric, (usize, u64)>::new();
     for (submission_id, release_id) in entries {
-        let release = catalogue.release(store, &release_id).await?;
-        let blob = store.read(move |connection| load_predictions(connection, &submission_id)).await?;
+        let (release, answers) = carried(store, catalogue, &submission_id, &release_id).await?;
         let configuration = configuration.clone();
-        let needed = tokio::task::spawn_blocking(move || needed(&release, &blob, &configuration))
+        let needed = tokio::task::spawn_blocking(move || needed(&release, &answers, &configuration))
             .await
             .map_err(StoreError::from)??;
         cost.answers += needed.len();
@@ -131,11 +128,10 @@ pub async fn staging_cost(
 /// The judgements that an entry needs, one for each of its answers that a judge scores.
 fn needed(
     release: &GradingRelease,
-    blob: &[u8],
+    answers: &[Option<String>],
     configuration: &Configuration,
 ) -> Result<Vec<Needed>, StagingError> {
-    let answers = unpack(blob).map_err(StagingError::Answers)?;
-    let outcomes = grade(&release.key, &answers).outcomes;
+    let outcomes = grade(&release.key, answers).outcomes;
     let mut needed = Vec::new();
     for (place, answer) in answers.iter().enumerate() {
         let (Some(answer), Some(Outcome::Pending)) = (answer, outcomes.get(place)) else { continue };

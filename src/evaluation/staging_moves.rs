@@ -1,4 +1,5 @@
-//! Which places on the board would change with another judge configuration. Knows nothing of how it gets its scores.
+//! Which places on the board would change with another judge configuration or release. Knows nothing of how it gets its
+//! scores.
 
 use std::collections::HashSet;
 
@@ -9,13 +10,14 @@ use crate::domain::question::Split;
 use crate::scoring::ranking::{self, Direction};
 use crate::store::ranges::Scope;
 use crate::store::releases::find_active_release;
+use crate::store::scores::Under;
 use crate::store::standing::{StandingRow, load_standing};
 use crate::store::{DbConnection, StoreError};
 
 use super::board_rows::in_scope;
 
-/// An entry whose rank in a column would change.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// An entry whose rank or value in a column would change.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct Move {
     /// The split.
     pub split: Split,
@@ -27,9 +29,9 @@ pub struct Move {
     pub team: String,
     /// The model's name.
     pub model_name: String,
-    /// The rank under the one configuration and under the other.
+    /// The rank now and then.
     pub rank: [Option<u32>; 2],
-    /// The value under the one configuration and under the other.
+    /// The value now and then.
     pub value: [Option<f64>; 2],
 }
 
@@ -42,32 +44,40 @@ pub fn rank_moves(connection: &mut DbConnection, from: &str, to: &str) -> Result
     let mut moves = Vec::new();
     for split in [Split::Test, Split::Val] {
         let Some(release) = find_active_release(connection, split)? else { continue };
-        let from = load_standing(connection, &release.id, from)?;
-        let to = load_standing(connection, &release.id, to)?;
+        let from = load_standing(connection, &Under::new(&release.id, from))?;
+        let to = load_standing(connection, &Under::new(&release.id, to))?;
         let (from, to) = (shown_beside(from.clone(), &to), shown_beside(to, &from));
         for column in Column::ALL.iter().filter(|column| column.unit() == Unit::Points) {
-            moves.extend(column_moves(split, *column, &from, &to));
+            let all = column_moves(split, *column, &from, &to);
+            moves.extend(all.into_iter().filter(|moved| moved.rank[0] != moved.rank[1]));
         }
     }
     Ok(moves)
 }
 
 /// The rows that a board shows of those that another configuration has too.
-fn shown_beside(rows: Vec<StandingRow>, others: &[StandingRow]) -> Vec<StandingRow> {
+pub(super) fn shown_beside(rows: Vec<StandingRow>, others: &[StandingRow]) -> Vec<StandingRow> {
     let others: HashSet<&str> = others.iter().map(|row| row.submission_id.as_str()).collect();
     let common = rows.into_iter().filter(|row| others.contains(row.submission_id.as_str())).collect();
     in_scope(common, Scope::Newest)
 }
 
-/// The moves in one column; both lists hold the same entries in the same order.
-fn column_moves(split: Split, column: Column, from: &[StandingRow], to: &[StandingRow]) -> Vec<Move> {
+/// What changes in one column, rank or value; both lists hold the same entries in the same order.
+pub(super) fn column_moves(
+    split: Split,
+    column: Column,
+    from: &[StandingRow],
+    to: &[StandingRow],
+) -> Vec<Move> {
     let [from_values, to_values] = [from, to].map(|rows| {
         let value = |row: &StandingRow| Some(row.scores.iter().find(|score| score.column == column)?.value);
         rows.iter().map(value).collect::<Vec<_>>()
     });
     let [from_ranks, to_ranks] =
         [&from_values, &to_values].map(|values| ranking::rank(values, Direction::Descending));
-    let moved = to_ranks.order.into_iter().filter(|place| from_ranks.ranks[*place] != to_ranks.ranks[*place]);
+    let moved = to_ranks.order.into_iter().filter(|place| {
+        from_ranks.ranks[*place] != to_ranks.ranks[*place] || from_values[*place] != to_values[*place]
+    });
     moved
         .map(|place| Move {
             split,

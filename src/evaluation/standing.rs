@@ -16,6 +16,7 @@ use crate::store::ranges::{Scope, find_ranked_board, load_baselines, load_standi
 use crate::store::releases::{
     Release, find_active_release, find_release, load_counts, load_release, load_releases,
 };
+use crate::store::scores::Under;
 use crate::store::standing::{StandingRow, load_archived_attempts, load_scored_times, load_standing};
 
 use super::board_query::{BoardQuery, BoardQueryError};
@@ -198,7 +199,7 @@ fn entries(
     (release, judge): (&Release, &ConfigurationRow),
     facts: &mut BoardFacts,
 ) -> Result<Vec<Row>, BoardQueryError> {
-    let mut standing = load_standing(connection, &release.id, &judge.id)?;
+    let mut standing = load_standing(connection, &Under::new(&release.id, &judge.id))?;
     let scope = if query.all { Scope::All } else { Scope::Newest };
     let mut compared = HashMap::new();
     let present = standing.len();

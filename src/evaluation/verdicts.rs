@@ -12,6 +12,7 @@ use crate::judge::{Asked, Failure, ItemReason, Usage, Verdict};
 use crate::limiter::Pass;
 use crate::store::failures::{FailureRow, load_failures};
 use crate::store::judgements::{self, JudgementRow, SpendRow};
+use crate::store::scores::Under;
 use crate::store::submissions::Progress;
 use crate::store::{DbConnection, StoreError, claims};
 
@@ -111,8 +112,8 @@ impl<'a> Ledger<'a> {
 
     /// Marks the answers that calls have failed at in earlier slices.
     pub(super) async fn mark_failed(&self, pending: &mut [Pending]) -> Result<(), WorkError> {
-        let (id, configuration_id) = (self.work.submission.id.clone(), self.work.configuration_id.to_owned());
-        let load = move |connection: &mut DbConnection| load_failures(connection, &id, &configuration_id);
+        let (id, under) = (self.work.submission.id.clone(), self.under());
+        let load = move |connection: &mut DbConnection| load_failures(connection, &id, &under);
         let known: Result<Vec<FailureRow>, StoreError> = self.evaluation.store.read(load).await;
         let keys: HashSet<String> = known?.into_iter().map(|row| row.key).collect();
         for pending in pending {
@@ -199,6 +200,10 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    fn under(&self) -> Under {
+        Under::new(&self.work.release.release.id, self.work.configuration_id)
+    }
+
     fn failure_row(
         &self,
         pending: &Pending,
@@ -208,6 +213,7 @@ impl<'a> Ledger<'a> {
     ) -> FailureRow {
         FailureRow {
             submission_id: self.work.submission.id.clone(),
+            release_id: self.work.release.release.id.clone(),
             configuration_id: self.work.configuration_id.to_owned(),
             question_id: question_id.to_owned(),
             key: pending.key.clone(),
@@ -262,7 +268,7 @@ impl<'a> Ledger<'a> {
         let (failed, failures): (Vec<Pending>, Vec<FailureRow>) = failures.into_iter().unzip();
         let batch = Batch {
             lease: self.work.lease.clone(),
-            configuration_id: self.work.configuration_id.to_owned(),
+            under: self.under(),
             is_rejudging: self.work.is_rejudging,
             has_reserved: self.evaluation.judges.budget_usd().is_some(),
             judgements,

@@ -14,18 +14,19 @@ use crate::domain::submission::{PausedFor, SubmissionState};
 use crate::scoring::columns::ScoringError;
 use crate::store::flags;
 use crate::store::leases::{Lease, release_lease};
-use crate::store::scores;
+use crate::store::scores::{self, Answered, Under};
 use crate::store::submissions::{self, Progress, Submission};
-use crate::store::{DbConnection, StoreError, bump_board_revision};
+use crate::store::{StoreError, bump_board_revision};
 use crate::telemetry::SPANS;
 
 use super::Evaluation;
+use super::carrying::{Answers, carried};
 use super::catalogue::GradingRelease;
 use super::counting::{count_flags, count_graded, flag};
 use super::ending::{Ending, columns};
 use super::grading::grade;
 use super::holding::{Held, claim, fenced, fenced_under, heartbeat, note_rest};
-use super::intake::{deliver, unpack};
+use super::intake::deliver;
 use super::judges::JudgesError;
 use super::judging::{SliceEnd, Work, judge_slice};
 use super::quota::refund;
@@ -44,9 +45,6 @@ pub enum WorkError {
     /// Another process took the submission over, or it was cancelled.
     #[error("the lease was lost")]
     LeaseLost,
-    /// The stored answers cannot be read.
-    #[error("the stored answers cannot be read: {0}")]
-    Answers(std::io::Error),
     /// The outcomes do not fit the release.
     #[error(transparent)]
     Scoring(#[from] ScoringError),
@@ -129,7 +127,7 @@ async fn slice(
         put_back(evaluation, lease, submission.paused_for, rest_ms).await?;
         return Ok("requeued");
     }
-    let (release, answers) = answered(evaluation, &submission).await?;
+    let (release, answers) = answered(evaluation, &submission, &submission.release_id).await?;
     let (submission, configuration_id, mut outcomes) = match graded(evaluation, &submission).await? {
         Some((configuration_id, outcomes)) => (submission, configuration_id, outcomes),
         None => grade_submission(evaluation, lease, submission, &release, &answers).await?,
@@ -170,35 +168,31 @@ async fn graded(
     evaluation: &Evaluation,
     submission: &Submission,
 ) -> Result<Option<(String, Vec<Outcome>)>, WorkError> {
-    let Some(configuration_id) = submission.configuration_id.clone() else { return Ok(None) };
+    let Some(under) = Under::of(submission) else { return Ok(None) };
     if submission.state != SubmissionState::Judging {
         return Ok(None);
     }
-    let outcomes = stored_outcomes(evaluation, &submission.id, &configuration_id).await?;
-    Ok(outcomes.map(|outcomes| (configuration_id, outcomes)))
+    let outcomes = stored_outcomes(evaluation, &submission.id, &under).await?;
+    Ok(outcomes.map(|outcomes| (under.configuration_id, outcomes)))
 }
 
-/// The release of a submission, and its answers in the release's order.
+/// A release of a submission's line, and its answers in the release's order.
 pub(super) async fn answered(
     evaluation: &Evaluation,
     submission: &Submission,
-) -> Result<(Arc<GradingRelease>, Vec<Option<String>>), WorkError> {
-    let release = evaluation.catalogue.release(&evaluation.store, &submission.release_id).await?;
-    let id = submission.id.clone();
-    let blob =
-        evaluation.store.read(move |connection| submissions::load_predictions(connection, &id)).await?;
-    Ok((release, unpack(&blob).map_err(WorkError::Answers)?))
+    release_id: &str,
+) -> Result<(Arc<GradingRelease>, Answers), StoreError> {
+    carried(&evaluation.store, &evaluation.catalogue, &submission.id, release_id).await
 }
 
-/// The outcomes so far of a submission under a configuration.
+/// The outcomes so far of a submission.
 pub(super) async fn stored_outcomes(
     evaluation: &Evaluation,
     submission_id: &str,
-    configuration_id: &str,
+    under: &Under,
 ) -> Result<Option<Vec<Outcome>>, StoreError> {
-    let (id, configuration_id) = (submission_id.to_owned(), configuration_id.to_owned());
-    let find = move |connection: &mut DbConnection| scores::find_outcomes(connection, &id, &configuration_id);
-    evaluation.store.read(find).await
+    let (id, under) = (submission_id.to_owned(), under.clone());
+    evaluation.store.read(move |connection| scores::find_outcomes(connection, &id, &under)).await
 }
 
 /// Grades the multiple-choice answers; their scores stand from here on.
@@ -235,13 +229,15 @@ async fn grade_submission(
     let (id, outcomes) = (submission.id.clone(), graded.outcomes.clone());
     let (compared, of_release) = (submission.clone(), release.clone());
     let unparsed = count(graded.unparsed);
+    let of = Answered { questions: submission.questions, answered: submission.answered, unparsed };
     let stored_warnings = warnings.clone();
     fenced_under(evaluation, lease, &configuration.id, move |connection, configuration, now_ms| {
         if !configuration.is_current() {
             return Ok(false);
         }
-        scores::save_outcomes(connection, &id, &configuration.id, &outcomes)?;
-        scores::save_scores(connection, &id, &configuration.id, &columns, false)?;
+        let under = Under::new(&of_release.release.id, &configuration.id);
+        scores::save_outcomes(connection, &id, &under, &outcomes)?;
+        scores::save_scores(connection, &id, &under, &columns, of, false)?;
         submissions::update_graded(connection, &id, &configuration.id, unparsed, &stored_warnings)?;
         flags::insert_flags(connection, &id, &flags, now_ms)?;
         join_series(connection, &of_release, &compared, &outcomes, now_ms)?;
@@ -259,9 +255,9 @@ async fn finish(evaluation: &Evaluation, work: &Work<'_>, outcomes: Vec<Outcome>
     let answered = (&work.release, work.answers);
     let ending = Ending::of(evaluation, answered, work.configuration_id, outcomes).await?;
     let state = ending.state();
-    let (held, configuration_id) = (work.lease.clone(), work.configuration_id.to_owned());
+    let held = work.lease.clone();
     fenced(evaluation, work.lease, move |connection, id, now_ms| {
-        ending.save(connection, id, &configuration_id)?;
+        ending.save(connection, id)?;
         let moved = submissions::update_state(connection, id, &[SubmissionState::Judging], state, now_ms)?;
         release_lease(connection, &held)?;
         // Last, as wherever a submission changes: the one row that all of them share is locked after their own.

@@ -308,7 +308,6 @@ impl From<ReportError> for Problem {
     fn from(error: ReportError) -> Problem {
         match error {
             ReportError::NotGraded(_) => Problem::new(StatusCode::CONFLICT, "wrong_state", error.to_string()),
-            ReportError::Work(error) => Problem::internal(error),
             ReportError::Store(error) => error.into(),
         }
     }

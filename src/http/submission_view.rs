@@ -15,7 +15,7 @@ use crate::evaluation::series::withheld_warning;
 use crate::evaluation::standing::JudgeHead;
 use crate::evaluation::waiting::{QueuePlace, queue_place};
 use crate::store::decisions::load_decisions;
-use crate::store::scores::load_scores;
+use crate::store::scores::{Under, load_scores};
 use crate::store::submissions::{Progress, Submission, load_submissions};
 use crate::store::{DbConnection, StoreError};
 
@@ -110,10 +110,10 @@ pub(super) fn view(
     queue: Option<QueuePlace>,
 ) -> Result<SubmissionView, StoreError> {
     let judge = judge_head(connection, submission.configuration_id.as_deref())?;
-    let (scores, decisions) = match &submission.configuration_id {
-        Some(configuration_id) => (
-            load_scores(connection, &submission.id, configuration_id)?,
-            load_decisions(connection, &submission.id, configuration_id)?,
+    let (scores, decisions) = match Under::of(&submission) {
+        Some(under) => (
+            load_scores(connection, &submission.id, &under)?,
+            load_decisions(connection, &submission.id, &under)?,
         ),
         None => (Vec::new(), Vec::new()),
     };

@@ -6,6 +6,7 @@ use diesel::prelude::*;
 use super::connection::on_each;
 use super::failures::{FailureRow, insert_failure};
 use super::schema::{judge_failures, judgements};
+use super::scores::Under;
 use super::{DbConnection, Result, StoreError};
 
 /// The name under which a maintainer's judgement stands instead of a model's.
@@ -104,28 +105,29 @@ pub fn load_decided(connection: &mut DbConnection, configuration_id: &str) -> Re
 pub fn note_decided(
     connection: &mut DbConnection,
     submission_id: &str,
-    configuration_id: &str,
+    under: &Under,
     keys: &[String],
 ) -> Result<()> {
     for key in keys {
         let known: Option<FailureRow> = judge_failures::table
-            .filter(judge_failures::configuration_id.eq(configuration_id))
+            .filter(judge_failures::configuration_id.eq(&under.configuration_id))
             .filter(judge_failures::key.eq(key))
             .first(connection)
             .optional()?;
         if let Some(known) = known {
-            let row = FailureRow { submission_id: submission_id.to_owned(), calls: 0, ..known };
+            let (submission_id, release_id) = (submission_id.to_owned(), under.release_id.clone());
+            let row = FailureRow { submission_id, release_id, calls: 0, ..known };
             insert_failure(connection, &row)?;
         }
     }
     Ok(())
 }
 
-/// The decisions that a submission stands on under a configuration, by question id.
+/// The decisions that a submission stands on, by question id.
 pub fn load_decisions(
     connection: &mut DbConnection,
     submission_id: &str,
-    configuration_id: &str,
+    under: &Under,
 ) -> Result<Vec<Decision>> {
     let same = judgements::configuration_id
         .eq(judge_failures::configuration_id)
@@ -133,7 +135,8 @@ pub fn load_decisions(
     let rows: Vec<Row> = judge_failures::table
         .inner_join(judgements::table.on(same))
         .filter(judge_failures::submission_id.eq(submission_id))
-        .filter(judge_failures::configuration_id.eq(configuration_id))
+        .filter(judge_failures::release_id.eq(&under.release_id))
+        .filter(judge_failures::configuration_id.eq(&under.configuration_id))
         .filter(judgements::vote.eq(0))
         .filter(judgements::decided_by.is_not_null())
         .order(judge_failures::question_id)

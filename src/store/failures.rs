@@ -5,6 +5,7 @@ use diesel::upsert::excluded;
 
 use super::connection::on_each;
 use super::schema::judge_failures;
+use super::scores::Under;
 use super::{DbConnection, Result};
 
 /// What is known of one answer that a call to the judge failed at.
@@ -13,6 +14,8 @@ use super::{DbConnection, Result};
 pub struct FailureRow {
     /// The submission.
     pub submission_id: String,
+    /// The release.
+    pub release_id: String,
     /// The judge configuration.
     pub configuration_id: String,
     /// The question.
@@ -39,6 +42,7 @@ pub fn note_failures(connection: &mut DbConnection, rows: &[FailureRow]) -> Resu
             .values(row)
             .on_conflict((
                 judge_failures::submission_id,
+                judge_failures::release_id,
                 judge_failures::configuration_id,
                 judge_failures::question_id,
             ))
@@ -64,15 +68,16 @@ pub fn insert_failure(connection: &mut DbConnection, row: &FailureRow) -> Result
     Ok(())
 }
 
-/// The failures of a submission under a configuration, by question id.
+/// The failures of a submission, by question id.
 pub fn load_failures(
     connection: &mut DbConnection,
     submission_id: &str,
-    configuration_id: &str,
+    under: &Under,
 ) -> Result<Vec<FailureRow>> {
     let rows = judge_failures::table
         .filter(judge_failures::submission_id.eq(submission_id))
-        .filter(judge_failures::configuration_id.eq(configuration_id))
+        .filter(judge_failures::release_id.eq(&under.release_id))
+        .filter(judge_failures::configuration_id.eq(&under.configuration_id))
         .order(judge_failures::question_id)
         .load(connection)?;
     Ok(rows)

@@ -1,5 +1,5 @@
-//! Submissions that are judged under another configuration than their own, and how far a configuration has come with
-//! what is published. Knows nothing of what judging is.
+//! Submissions that are scored under another release or judge configuration than their own, and how far that has come
+//! with what is published. Knows nothing of what judging is.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,14 @@ use diesel::dsl::{count_star, exists, not};
 use diesel::prelude::*;
 use serde::Serialize;
 
-use super::configurations::{CURRENT, STAGED};
+use super::configurations::{CURRENT, STAGED, load_configurations};
 use super::connection::on_each;
+use super::releases::{Release, load_releases};
 use super::schema::{judge_configurations, leases, rejudgings, releases, scores, submissions, teams};
-use super::standing::{load_unjudged, published};
+use super::scores::Under;
+use super::standing::{load_unscored, of_line, published};
 use super::{DbConnection, Result};
+use crate::domain::question::Split;
 
 const PENDING: &str = "pending";
 const DONE: &str = "done";
@@ -20,16 +23,44 @@ const INCOMPLETE: &str = "incomplete";
 /// Rows of one INSERT; SQLite takes at most 32,766 parameters.
 const BATCH: usize = 4000;
 
-/// Notes as pending what the published entries of active releases lack under a configuration.
-pub fn insert_missing(connection: &mut DbConnection, configuration_id: &str, now_ms: i64) -> Result<()> {
-    let missing = load_unjudged(connection, configuration_id)?;
+/// What the published entries of a line are to have scores under.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The line of the release.
+    pub line_id: String,
+    /// The release and the configuration.
+    pub under: Under,
+}
+
+/// What published entries are to have scores under: active releases under the current and the staged configuration, and
+/// staged releases under the current one.
+pub fn load_targets(connection: &mut DbConnection) -> Result<Vec<Target>> {
+    let mut targets = Vec::new();
+    let configurations = load_configurations(connection)?;
+    for release in load_releases(connection)?.into_iter().filter(|release| release.split != Split::Train) {
+        let is_wanted = |state: &str| {
+            (state == CURRENT && (release.active || release.staged)) || (state == STAGED && release.active)
+        };
+        let wanted = configurations.iter().filter(|configuration| is_wanted(&configuration.state));
+        targets.extend(wanted.map(|configuration| Target {
+            line_id: release.line_id.clone(),
+            under: Under::new(&release.id, &configuration.id),
+        }));
+    }
+    Ok(targets)
+}
+
+/// Notes as pending what published entries lack under a target.
+pub fn insert_missing(connection: &mut DbConnection, target: &Target, now_ms: i64) -> Result<()> {
+    let missing = load_unscored(connection, &target.line_id, &target.under)?;
     for missing in missing.chunks(BATCH) {
         let rows: Vec<_> = missing
             .iter()
-            .map(|(submission_id, _)| {
+            .map(|submission_id| {
                 (
                     rejudgings::submission_id.eq(submission_id),
-                    rejudgings::configuration_id.eq(configuration_id),
+                    rejudgings::release_id.eq(&target.under.release_id),
+                    rejudgings::configuration_id.eq(&target.under.configuration_id),
                     rejudgings::state.eq(PENDING),
                     rejudgings::failed.eq(0),
                     rejudgings::not_before_ms.eq(0),
@@ -45,15 +76,15 @@ pub fn insert_missing(connection: &mut DbConnection, configuration_id: &str, now
     Ok(())
 }
 
-/// Drops what is pending and not wanted any more: its submission is not published, or of a release that is not active,
-/// or its configuration is neither staged nor current.
+/// Drops what is pending and not wanted any more: its submission is not published, or it is of no target.
 pub fn delete_unwanted(connection: &mut DbConnection) -> Result<()> {
     let wanted = submissions::table
-        .inner_join(releases::table.on(releases::id.eq(submissions::release_id)))
+        .inner_join(releases::table.on(releases::active.or(releases::staged)))
         .inner_join(judge_configurations::table.on(judge_configurations::state.eq_any([STAGED, CURRENT])))
         .filter(submissions::id.eq(rejudgings::submission_id))
+        .filter(releases::id.eq(rejudgings::release_id))
         .filter(judge_configurations::id.eq(rejudgings::configuration_id))
-        .filter(releases::active)
+        .filter(releases::active.or(judge_configurations::state.eq(CURRENT)))
         .filter(published());
     let unwanted = rejudgings::table.filter(rejudgings::state.eq(PENDING)).filter(not(exists(wanted)));
     diesel::delete(unwanted).execute(connection)?;
@@ -77,29 +108,31 @@ pub fn load_due(connection: &mut DbConnection, now_ms: i64, limit: i64) -> Resul
     Ok(found)
 }
 
-/// The configuration under which a submission is to be rejudged now, if there is one: the current before the staged.
-pub fn find_due(connection: &mut DbConnection, submission_id: &str, now_ms: i64) -> Result<Option<String>> {
-    let configuration_id = rejudgings::table
+/// Under what a submission is to be rejudged now, if there is anything: the current configuration before the staged one,
+/// the active release before the staged one.
+pub fn find_due(connection: &mut DbConnection, submission_id: &str, now_ms: i64) -> Result<Option<Under>> {
+    let found: Option<(String, String)> = rejudgings::table
         .inner_join(judge_configurations::table.on(judge_configurations::id.eq(rejudgings::configuration_id)))
+        .inner_join(releases::table.on(releases::id.eq(rejudgings::release_id)))
         .filter(rejudgings::submission_id.eq(submission_id))
         .filter(rejudgings::state.eq(PENDING))
         .filter(rejudgings::not_before_ms.le(now_ms))
         // `current` sorts before `staged`.
-        .order(judge_configurations::state)
-        .select(rejudgings::configuration_id)
+        .order((judge_configurations::state, releases::active.desc()))
+        .select((rejudgings::release_id, rejudgings::configuration_id))
         .first(connection)
         .optional()?;
-    Ok(configuration_id)
+    Ok(found.map(|(release_id, configuration_id)| Under { release_id, configuration_id }))
 }
 
 /// Notes until when a rejudging rests.
 pub fn pause_rejudging(
     connection: &mut DbConnection,
     submission_id: &str,
-    configuration_id: &str,
+    under: &Under,
     not_before_ms: i64,
 ) -> Result<()> {
-    diesel::update(rejudgings::table.find((submission_id, configuration_id)))
+    diesel::update(rejudgings::table.find((submission_id, &under.release_id, &under.configuration_id)))
         .set(rejudgings::not_before_ms.eq(not_before_ms))
         .execute(connection)?;
     Ok(())
@@ -118,11 +151,11 @@ pub fn wake_rejudgings(connection: &mut DbConnection) -> Result<()> {
 pub fn end_rejudging(
     connection: &mut DbConnection,
     submission_id: &str,
-    configuration_id: &str,
+    under: &Under,
     failed: Option<i32>,
     now_ms: i64,
 ) -> Result<()> {
-    diesel::update(rejudgings::table.find((submission_id, configuration_id)))
+    diesel::update(rejudgings::table.find((submission_id, &under.release_id, &under.configuration_id)))
         .set((
             rejudgings::state.eq(if failed.is_none() { DONE } else { INCOMPLETE }),
             rejudgings::failed.eq(failed.unwrap_or(0)),
@@ -132,17 +165,22 @@ pub fn end_rejudging(
     Ok(())
 }
 
-/// The configurations, current or staged, under which a submission's rejudging ended incomplete.
-pub fn load_incomplete(connection: &mut DbConnection, submission_id: &str) -> Result<Vec<String>> {
-    let found = rejudgings::table
+/// Under what a submission's rejudging ended incomplete, of what is still wanted.
+pub fn load_incomplete(connection: &mut DbConnection, submission_id: &str) -> Result<Vec<Under>> {
+    let found: Vec<(String, String)> = rejudgings::table
         .inner_join(judge_configurations::table.on(judge_configurations::id.eq(rejudgings::configuration_id)))
+        .inner_join(releases::table.on(releases::id.eq(rejudgings::release_id)))
         .filter(judge_configurations::state.eq_any([CURRENT, STAGED]))
+        .filter(releases::active.or(releases::staged))
         .filter(rejudgings::submission_id.eq(submission_id))
         .filter(rejudgings::state.eq(INCOMPLETE))
-        .order(rejudgings::configuration_id)
-        .select(rejudgings::configuration_id)
+        .order((releases::active.desc(), rejudgings::configuration_id))
+        .select((rejudgings::release_id, rejudgings::configuration_id))
         .load(connection)?;
-    Ok(found)
+    Ok(found
+        .into_iter()
+        .map(|(release_id, configuration_id)| Under { release_id, configuration_id })
+        .collect())
 }
 
 /// An entry with answers that could not be judged under a configuration.
@@ -158,18 +196,18 @@ pub struct IncompleteEntry {
     pub failed: i32,
 }
 
-/// The published entries of active releases whose rejudging under a configuration ended incomplete.
+/// The published entries whose rejudging under one of these releases and a configuration ended incomplete.
 pub fn load_incomplete_entries(
     connection: &mut DbConnection,
+    release_ids: &[String],
     configuration_id: &str,
 ) -> Result<Vec<IncompleteEntry>> {
     let found = rejudgings::table
         .inner_join(submissions::table.on(submissions::id.eq(rejudgings::submission_id)))
-        .inner_join(releases::table.on(releases::id.eq(submissions::release_id)))
         .inner_join(teams::table.on(teams::id.eq(submissions::team_id)))
+        .filter(rejudgings::release_id.eq_any(release_ids))
         .filter(rejudgings::configuration_id.eq(configuration_id))
         .filter(rejudgings::state.eq(INCOMPLETE))
-        .filter(releases::active)
         .filter(published())
         .order((submissions::split, submissions::created_at_ms))
         .select((submissions::id, teams::slug, submissions::model_name, rejudgings::failed))
@@ -178,12 +216,8 @@ pub fn load_incomplete_entries(
 }
 
 /// Makes an incomplete rejudging pending again.
-pub fn reopen_rejudging(
-    connection: &mut DbConnection,
-    submission_id: &str,
-    configuration_id: &str,
-) -> Result<()> {
-    diesel::update(rejudgings::table.find((submission_id, configuration_id)))
+pub fn reopen_rejudging(connection: &mut DbConnection, submission_id: &str, under: &Under) -> Result<()> {
+    diesel::update(rejudgings::table.find((submission_id, &under.release_id, &under.configuration_id)))
         .set((
             rejudgings::state.eq(PENDING),
             rejudgings::failed.eq(0),
@@ -196,18 +230,19 @@ pub fn reopen_rejudging(
 
 /// Takes their leases away from those who rejudge under a configuration now.
 pub fn revoke_rejudgers(connection: &mut DbConnection, configuration_id: &str) -> Result<()> {
-    let rejudged = rejudgings::table
+    let pending = rejudgings::table
         .filter(rejudgings::configuration_id.eq(configuration_id))
-        .filter(rejudgings::state.eq(PENDING))
-        .select(rejudgings::submission_id);
-    let held = leases::table.filter(leases::owner.is_not_null()).filter(leases::name.eq_any(rejudged));
+        .filter(rejudgings::state.eq(PENDING));
+    let held = leases::table
+        .filter(leases::owner.is_not_null())
+        .filter(leases::name.eq_any(pending.select(rejudgings::submission_id)));
     for name in held.select(leases::name).load::<String>(connection)? {
         super::leases::revoke_lease(connection, &name)?;
     }
     Ok(())
 }
 
-/// How far a configuration has come with the published entries of active releases.
+/// How far a configuration has come with the published entries of releases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Entries that have complete scores under it.
@@ -220,31 +255,40 @@ pub struct Coverage {
 
 /// How many published entries active releases have, and how far each configuration has come with them.
 pub fn load_coverage(connection: &mut DbConnection) -> Result<(i64, HashMap<String, Coverage>)> {
-    let entries = || {
-        submissions::table
-            .inner_join(releases::table.on(releases::id.eq(submissions::release_id)))
-            .filter(releases::active)
-            .filter(published())
-    };
+    let (mut entries, mut coverage) = (0, HashMap::new());
+    for release in load_releases(connection)?.iter().filter(|release| release.active) {
+        entries += add_coverage(connection, release, &mut coverage)?;
+    }
+    Ok((entries, coverage))
+}
+
+/// Adds how far each configuration has come with the published entries of a release's line; gives their number.
+pub fn add_coverage(
+    connection: &mut DbConnection,
+    release: &Release,
+    coverage: &mut HashMap<String, Coverage>,
+) -> Result<i64> {
+    let entries = || submissions::table.filter(of_line(&release.line_id)).filter(published());
     let complete: Vec<(String, i64)> = entries()
         .inner_join(scores::table.on(scores::submission_id.eq(submissions::id)))
+        .filter(scores::release_id.eq(&release.id))
         .filter(scores::complete)
         .group_by(scores::configuration_id)
         .select((scores::configuration_id, count_star()))
         .load(connection)?;
     let open: Vec<(String, String, i64)> = entries()
         .inner_join(rejudgings::table.on(rejudgings::submission_id.eq(submissions::id)))
+        .filter(rejudgings::release_id.eq(&release.id))
         .filter(rejudgings::state.ne(DONE))
         .group_by((rejudgings::configuration_id, rejudgings::state))
         .select((rejudgings::configuration_id, rejudgings::state, count_star()))
         .load(connection)?;
-    let mut coverage = HashMap::<String, Coverage>::new();
     for (id, count) in complete {
-        coverage.entry(id).or_default().complete = count;
+        coverage.entry(id).or_default().complete += count;
     }
     for (id, state, count) in open {
         let coverage = coverage.entry(id).or_default();
-        *if state == PENDING { &mut coverage.pending } else { &mut coverage.incomplete } = count;
+        *if state == PENDING { &mut coverage.pending } else { &mut coverage.incomplete } += count;
     }
-    Ok((entries().count().get_result(connection)?, coverage))
+    Ok(entries().count().get_result(connection)?)
 }

@@ -28,6 +28,12 @@ pub struct Release {
     pub active: bool,
     /// When it was imported.
     pub created_at_ms: i64,
+    /// The id of the first release of its line: releases of one line hold the same questions, corrected.
+    pub line_id: String,
+    /// Whether what is published is scored under it, so that it can become the active one.
+    pub staged: bool,
+    /// Whether it ever was the active one: then it has a board of its own.
+    pub shown: bool,
 }
 
 /// A video of a release.
@@ -124,10 +130,10 @@ pub struct KeyedQuestion {
     pub camera: Camera,
 }
 
-type ReleaseRow = (String, String, String, String, String, bool, i64);
+type ReleaseRow = (String, String, String, String, String, bool, i64, String, bool, bool);
 
 fn release(row: ReleaseRow) -> Result<Release> {
-    let (id, name, split, content_sha256, feedback, active, created_at_ms) = row;
+    let (id, name, split, content_sha256, feedback, active, created_at_ms, line_id, staged, shown) = row;
     Ok(Release {
         id,
         name,
@@ -136,6 +142,9 @@ fn release(row: ReleaseRow) -> Result<Release> {
         feedback: stored("feedback", &feedback, Feedback::parse)?,
         active,
         created_at_ms,
+        line_id,
+        staged,
+        shown,
     })
 }
 
@@ -155,6 +164,9 @@ pub fn insert_release(
         releases::feedback.eq(release.feedback.as_str()),
         releases::active.eq(release.active),
         releases::created_at_ms.eq(release.created_at_ms),
+        releases::line_id.eq(&release.line_id),
+        releases::staged.eq(release.staged),
+        releases::shown.eq(release.shown),
     );
     diesel::insert_into(releases::table).values(row).execute(connection)?;
     for rows in videos.chunks(BATCH) {
@@ -204,7 +216,9 @@ pub fn find_active_release(connection: &mut DbConnection, split: Split) -> Resul
 pub fn activate_release(connection: &mut DbConnection, split: Split, release_id: &str) -> Result<()> {
     let of_split = releases::table.filter(releases::split.eq(split.as_str()));
     diesel::update(of_split.filter(releases::active)).set(releases::active.eq(false)).execute(connection)?;
-    diesel::update(releases::table.find(release_id)).set(releases::active.eq(true)).execute(connection)?;
+    diesel::update(releases::table.find(release_id))
+        .set((releases::active.eq(true), releases::shown.eq(true), releases::staged.eq(false)))
+        .execute(connection)?;
     Ok(())
 }
 

@@ -2,9 +2,11 @@
 
 mod archive;
 mod board;
+mod scored;
 
 pub use archive::*;
 pub use board::*;
+pub use scored::*;
 
 diesel::table! {
     installation (id) {
@@ -33,6 +35,9 @@ diesel::table! {
         feedback -> Text,
         active -> Bool,
         created_at_ms -> BigInt,
+        line_id -> Text,
+        staged -> Bool,
+        shown -> Bool,
     }
 }
 
@@ -200,6 +205,7 @@ diesel::table! {
     predictions (submission_id) {
         submission_id -> Text,
         answers -> Binary,
+        release_id -> Text,
     }
 }
 
@@ -267,49 +273,6 @@ diesel::table! {
         cached_tokens -> BigInt,
         completion_tokens -> BigInt,
         cost_usd -> Double,
-    }
-}
-
-diesel::table! {
-    outcomes (submission_id, configuration_id) {
-        submission_id -> Text,
-        configuration_id -> Text,
-        vector -> Binary,
-    }
-}
-
-diesel::table! {
-    scores (submission_id, configuration_id) {
-        submission_id -> Text,
-        configuration_id -> Text,
-        by_column -> Text,
-        complete -> Bool,
-    }
-}
-
-diesel::table! {
-    judge_failures (submission_id, configuration_id, question_id) {
-        submission_id -> Text,
-        configuration_id -> Text,
-        question_id -> Text,
-        key -> Text,
-        reason -> Text,
-        detail -> Text,
-        calls -> Integer,
-        first_failed_at_ms -> BigInt,
-        last_failed_at_ms -> BigInt,
-    }
-}
-
-diesel::table! {
-    rejudgings (submission_id, configuration_id) {
-        submission_id -> Text,
-        configuration_id -> Text,
-        state -> Text,
-        failed -> Integer,
-        not_before_ms -> BigInt,
-        created_at_ms -> BigInt,
-        finished_at_ms -> Nullable<BigInt>,
     }
 }
 
@@ -395,5 +358,6 @@ diesel::allow_tables_to_appear_in_same_query!(
     ranked_boards,
     rank_ranges,
     record_keys,
+    corrections,
     audit_log
 );

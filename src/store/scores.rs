@@ -1,4 +1,4 @@
-//! Outcomes and scores of submissions under a judge configuration.
+//! Outcomes and scores of submissions under a release and a judge configuration.
 
 use std::collections::HashMap;
 
@@ -7,9 +7,42 @@ use diesel::prelude::*;
 use super::connection::on_each;
 use super::schema::{outcomes, scores};
 use super::series::find_withheld;
+use super::submissions::Submission;
 use super::{DbConnection, Result, StoreError};
 use crate::domain::column::Column;
 use crate::domain::outcome::{self, Outcome};
+
+/// What outcomes and scores stand under.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Under {
+    /// The release's id.
+    pub release_id: String,
+    /// The judge configuration's id.
+    pub configuration_id: String,
+}
+
+impl Under {
+    /// What these ids name.
+    pub fn new(release_id: &str, configuration_id: &str) -> Under {
+        Under { release_id: release_id.to_owned(), configuration_id: configuration_id.to_owned() }
+    }
+
+    /// What a submission stands under; none before it is graded.
+    pub fn of(submission: &Submission) -> Option<Under> {
+        Some(Under::new(&submission.release_id, submission.configuration_id.as_ref()?))
+    }
+}
+
+/// How much of a release a submission answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answered {
+    /// Questions of the release.
+    pub questions: i32,
+    /// Questions with an answer.
+    pub answered: i32,
+    /// Multiple-choice answers without a letter that could be read.
+    pub unparsed: i32,
+}
 
 /// A column's score as stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,17 +76,18 @@ pub(super) fn unpack(columns: &str) -> Result<Vec<Score>> {
 pub fn save_outcomes(
     connection: &mut DbConnection,
     submission_id: &str,
-    configuration_id: &str,
+    under: &Under,
     vector: &[Outcome],
 ) -> Result<()> {
     let bytes = outcome::encode(vector);
     on_each!(connection, |inner| diesel::insert_into(outcomes::table)
         .values((
             outcomes::submission_id.eq(submission_id),
-            outcomes::configuration_id.eq(configuration_id),
+            outcomes::release_id.eq(&under.release_id),
+            outcomes::configuration_id.eq(&under.configuration_id),
             outcomes::vector.eq(&bytes),
         ))
-        .on_conflict((outcomes::submission_id, outcomes::configuration_id))
+        .on_conflict((outcomes::submission_id, outcomes::release_id, outcomes::configuration_id))
         .do_update()
         .set(outcomes::vector.eq(&bytes))
         .execute(inner))?;
@@ -64,10 +98,10 @@ pub fn save_outcomes(
 pub fn find_outcomes(
     connection: &mut DbConnection,
     submission_id: &str,
-    configuration_id: &str,
+    under: &Under,
 ) -> Result<Option<Vec<Outcome>>> {
     let bytes: Option<Vec<u8>> = outcomes::table
-        .find((submission_id, configuration_id))
+        .find((submission_id, &under.release_id, &under.configuration_id))
         .select(outcomes::vector)
         .first(connection)
         .optional()?;
@@ -78,11 +112,12 @@ pub fn find_outcomes(
 pub fn load_outcomes(
     connection: &mut DbConnection,
     submission_ids: &[String],
-    configuration_id: &str,
+    under: &Under,
 ) -> Result<HashMap<String, Vec<Outcome>>> {
     let rows: Vec<(String, Vec<u8>)> = outcomes::table
         .filter(outcomes::submission_id.eq_any(submission_ids))
-        .filter(outcomes::configuration_id.eq(configuration_id))
+        .filter(outcomes::release_id.eq(&under.release_id))
+        .filter(outcomes::configuration_id.eq(&under.configuration_id))
         .select((outcomes::submission_id, outcomes::vector))
         .load(connection)?;
     rows.into_iter().map(|(id, bytes)| Ok((id.clone(), decoded(&id, &bytes)?))).collect()
@@ -93,48 +128,49 @@ fn decoded(submission_id: &str, bytes: &[u8]) -> Result<Vec<Outcome>> {
     outcome::decode(bytes).map_err(|_| unknown())
 }
 
-/// Forgets the outcomes of a submission under a configuration.
-pub fn delete_outcomes(
-    connection: &mut DbConnection,
-    submission_id: &str,
-    configuration_id: &str,
-) -> Result<()> {
-    diesel::delete(outcomes::table.find((submission_id, configuration_id))).execute(connection)?;
+/// Forgets the outcomes of a submission.
+pub fn delete_outcomes(connection: &mut DbConnection, submission_id: &str, under: &Under) -> Result<()> {
+    let key = (submission_id, &under.release_id, &under.configuration_id);
+    diesel::delete(outcomes::table.find(key)).execute(connection)?;
     Ok(())
 }
 
-/// Replaces the scores of a submission under a configuration. They are complete, and so may stand on a board, once its
-/// judging has ended without a failed answer.
+/// Replaces the scores of a submission. They are complete, and so may stand on a board, once its judging has ended
+/// without a failed answer.
 pub fn save_scores(
     connection: &mut DbConnection,
     submission_id: &str,
-    configuration_id: &str,
+    under: &Under,
     columns: &[Score],
+    of: Answered,
     complete: bool,
 ) -> Result<()> {
     let columns = pack(columns);
+    let values = (
+        scores::by_column.eq(&columns),
+        scores::complete.eq(complete),
+        scores::questions.eq(of.questions),
+        scores::answered.eq(of.answered),
+        scores::unparsed.eq(of.unparsed),
+    );
+    let key = (
+        scores::submission_id.eq(submission_id),
+        scores::release_id.eq(&under.release_id),
+        scores::configuration_id.eq(&under.configuration_id),
+    );
     on_each!(connection, |inner| diesel::insert_into(scores::table)
-        .values((
-            scores::submission_id.eq(submission_id),
-            scores::configuration_id.eq(configuration_id),
-            scores::by_column.eq(&columns),
-            scores::complete.eq(complete),
-        ))
-        .on_conflict((scores::submission_id, scores::configuration_id))
+        .values((key, values))
+        .on_conflict((scores::submission_id, scores::release_id, scores::configuration_id))
         .do_update()
-        .set((scores::by_column.eq(&columns), scores::complete.eq(complete)))
+        .set(values)
         .execute(inner))?;
     Ok(())
 }
 
-/// The scores of one submission under a configuration that are told, in the benchmark's order.
-pub fn load_scores(
-    connection: &mut DbConnection,
-    submission_id: &str,
-    configuration_id: &str,
-) -> Result<Vec<Score>> {
+/// The scores of one submission that are told, in the benchmark's order.
+pub fn load_scores(connection: &mut DbConnection, submission_id: &str, under: &Under) -> Result<Vec<Score>> {
     let columns: Option<String> = scores::table
-        .find((submission_id, configuration_id))
+        .find((submission_id, &under.release_id, &under.configuration_id))
         .select(scores::by_column)
         .first(connection)
         .optional()?;
@@ -145,11 +181,13 @@ pub fn load_scores(
     Ok(scores)
 }
 
-/// The judge configurations under which a submission has complete scores.
-pub fn load_complete_configurations(
-    connection: &mut DbConnection,
-    submission_id: &str,
-) -> Result<Vec<String>> {
+/// What a submission has complete scores under.
+pub fn load_complete(connection: &mut DbConnection, submission_id: &str) -> Result<Vec<Under>> {
     let complete = scores::table.filter(scores::submission_id.eq(submission_id)).filter(scores::complete);
-    Ok(complete.select(scores::configuration_id).load(connection)?)
+    let found: Vec<(String, String)> =
+        complete.select((scores::release_id, scores::configuration_id)).load(connection)?;
+    Ok(found
+        .into_iter()
+        .map(|(release_id, configuration_id)| Under { release_id, configuration_id })
+        .collect())
 }

@@ -3,11 +3,15 @@
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 
+use super::releases::load_releases;
 use super::schema::{archived_attempts, releases, scores, series_members, submissions, teams};
-use super::scores::{Score, unpack};
+use super::scores::{Score, Under, unpack};
 use super::{DbConnection, Result, stored};
 use crate::domain::question::Split;
 use crate::domain::submission::{Access, SubmissionState, Visibility};
+
+/// Rows of one UPDATE; SQLite takes at most 32,766 parameters.
+const BATCH: usize = 1000;
 
 /// Matches what a board may show: scored, published, not withdrawn, and with scores that are told.
 #[diesel::dsl::auto_type(no_type_alias)]
@@ -52,21 +56,17 @@ pub struct StandingRow {
     pub scores: Vec<Score>,
 }
 
-/// Every published submission of a release that has complete scores under a configuration, oldest first.
-pub fn load_standing(
-    connection: &mut DbConnection,
-    release_id: &str,
-    configuration_id: &str,
-) -> Result<Vec<StandingRow>> {
+/// Every published submission that has complete scores under a release and a configuration, oldest first.
+pub fn load_standing(connection: &mut DbConnection, under: &Under) -> Result<Vec<StandingRow>> {
     type Instants = (i64, Option<i64>, Option<i64>);
     type Row =
         (String, String, String, String, Option<String>, String, Option<f64>, String, Instants, String);
     let rows: Vec<Row> = submissions::table
         .inner_join(teams::table.on(teams::id.eq(submissions::team_id)))
         .inner_join(scores::table.on(scores::submission_id.eq(submissions::id)))
-        .filter(submissions::release_id.eq(release_id))
         .filter(published())
-        .filter(scores::configuration_id.eq(configuration_id))
+        .filter(scores::release_id.eq(&under.release_id))
+        .filter(scores::configuration_id.eq(&under.configuration_id))
         .filter(scores::complete)
         .order((submissions::created_at_ms, submissions::id))
         .select((
@@ -121,43 +121,91 @@ pub fn load_archived_attempts(connection: &mut DbConnection) -> Result<Vec<(Stri
     Ok(rows.into_iter().map(|(id, attempts)| (id, usize::try_from(attempts).unwrap_or_default())).collect())
 }
 
-/// A published entry of an active release, by the ids of its submission and its release.
-pub type EntryIds = (String, String);
+/// Matches submissions that stand under a release of the same line: they can stand under the others too.
+#[diesel::dsl::auto_type(no_type_alias)]
+pub(super) fn of_line<'a>(line_id: &'a str) -> _ {
+    exists(
+        releases::table
+            .filter(releases::id.eq(submissions::release_id))
+            .filter(releases::line_id.eq(line_id)),
+    )
+}
 
-/// The published entries of active releases that have no complete scores under a configuration.
-pub fn load_unjudged(connection: &mut DbConnection, configuration_id: &str) -> Result<Vec<EntryIds>> {
-    let judged = scores::table
+/// The published entries of a release's line that have no complete scores under it and a configuration, oldest first.
+pub fn load_unscored(connection: &mut DbConnection, line_id: &str, under: &Under) -> Result<Vec<String>> {
+    let scored = scores::table
         .filter(scores::submission_id.eq(submissions::id))
-        .filter(scores::configuration_id.eq(configuration_id))
+        .filter(scores::release_id.eq(&under.release_id))
+        .filter(scores::configuration_id.eq(&under.configuration_id))
         .filter(scores::complete);
     let found = submissions::table
-        .inner_join(releases::table.on(releases::id.eq(submissions::release_id)))
-        .filter(releases::active)
+        .filter(of_line(line_id))
         .filter(published())
-        .filter(not(exists(judged)))
-        .order((submissions::split, submissions::created_at_ms))
-        .select((submissions::id, submissions::release_id))
+        .filter(not(exists(scored)))
+        .order(submissions::created_at_ms)
+        .select(submissions::id)
         .load(connection)?;
     Ok(found)
 }
 
-/// Makes a configuration the one of a scored submission that has complete scores under it.
-pub fn update_configuration(connection: &mut DbConnection, id: &str, configuration_id: &str) -> Result<()> {
-    diesel::update(submissions::table.find(id))
+/// A published entry by the ids of its submission and of a release that it is to have scores under.
+pub type EntryIds = (String, String);
+
+/// The published entries of active releases that have no complete scores under a configuration.
+pub fn load_unjudged(connection: &mut DbConnection, configuration_id: &str) -> Result<Vec<EntryIds>> {
+    let mut found = Vec::new();
+    for release in load_releases(connection)?.into_iter().filter(|release| release.active) {
+        let under = Under::new(&release.id, configuration_id);
+        let unjudged = load_unscored(connection, &release.line_id, &under)?;
+        found.extend(unjudged.into_iter().map(|id| (id, release.id.clone())));
+    }
+    Ok(found)
+}
+
+/// Makes a configuration the one of every scored submission that has complete scores under it and its release.
+pub fn adopt_configuration(connection: &mut DbConnection, configuration_id: &str) -> Result<()> {
+    let judged = scores::table
+        .filter(scores::submission_id.eq(submissions::id))
+        .filter(scores::release_id.eq(submissions::release_id))
+        .filter(scores::configuration_id.eq(configuration_id))
+        .filter(scores::complete);
+    let scored = submissions::table.filter(submissions::state.eq(SubmissionState::Scored.as_str()));
+    diesel::update(scored.filter(exists(judged)))
         .set(submissions::configuration_id.eq(configuration_id))
         .execute(connection)?;
     Ok(())
 }
 
-/// Makes a configuration the one of every scored submission that has complete scores under it.
-pub fn adopt_configuration(connection: &mut DbConnection, configuration_id: &str) -> Result<()> {
-    let judged = scores::table
-        .filter(scores::submission_id.eq(submissions::id))
-        .filter(scores::configuration_id.eq(configuration_id))
-        .filter(scores::complete);
-    let scored = submissions::table.filter(submissions::state.eq(SubmissionState::Scored.as_str()));
-    diesel::update(scored.filter(diesel::dsl::exists(judged)))
-        .set(submissions::configuration_id.eq(configuration_id))
+/// Lets every scored submission stand under a release and a configuration that it has complete scores under.
+pub fn adopt_release(connection: &mut DbConnection, under: &Under) -> Result<()> {
+    let complete: Vec<String> = scores::table
+        .filter(scores::release_id.eq(&under.release_id))
+        .filter(scores::configuration_id.eq(&under.configuration_id))
+        .filter(scores::complete)
+        .select(scores::submission_id)
+        .load(connection)?;
+    complete.chunks(BATCH).try_for_each(|ids| update_standing(connection, ids, under))
+}
+
+/// Lets scored submissions stand under a release and a configuration that they have complete scores under.
+pub fn update_standing(connection: &mut DbConnection, ids: &[String], under: &Under) -> Result<()> {
+    let own = || {
+        scores::table
+            .filter(scores::submission_id.eq(submissions::id))
+            .filter(scores::release_id.eq(&under.release_id))
+            .filter(scores::configuration_id.eq(&under.configuration_id))
+    };
+    let scored = submissions::table
+        .filter(submissions::id.eq_any(ids))
+        .filter(submissions::state.eq(SubmissionState::Scored.as_str()));
+    diesel::update(scored)
+        .set((
+            submissions::release_id.eq(&under.release_id),
+            submissions::configuration_id.eq(&under.configuration_id),
+            submissions::questions.eq(own().select(scores::questions).single_value().assume_not_null()),
+            submissions::answered.eq(own().select(scores::answered).single_value().assume_not_null()),
+            submissions::unparsed.eq(own().select(scores::unparsed).single_value().assume_not_null()),
+        ))
         .execute(connection)?;
     Ok(())
 }

@@ -224,7 +224,11 @@ pub fn insert_submission(
         submissions::created_at_ms.eq(new.created_at_ms),
     );
     diesel::insert_into(submissions::table).values((row, of_file)).execute(connection)?;
-    let blob = (predictions::submission_id.eq(&new.id), predictions::answers.eq(answers));
+    let blob = (
+        predictions::submission_id.eq(&new.id),
+        predictions::answers.eq(answers),
+        predictions::release_id.eq(&new.release_id),
+    );
     diesel::insert_into(predictions::table).values(blob).execute(connection)?;
     Ok(())
 }
@@ -264,9 +268,10 @@ pub fn load_submissions(
     rows.into_iter().map(submission).collect()
 }
 
-/// The answers of a submission as they were stored.
-pub fn load_predictions(connection: &mut DbConnection, id: &str) -> Result<Vec<u8>> {
-    Ok(predictions::table.find(id).select(predictions::answers).first(connection)?)
+/// The answers of a submission as they were stored, with the id of the release in the order of whose questions they are.
+pub fn load_predictions(connection: &mut DbConnection, id: &str) -> Result<(Vec<u8>, String)> {
+    let predictions = predictions::table.find(id);
+    Ok(predictions.select((predictions::answers, predictions::release_id)).first(connection)?)
 }
 
 /// Moves a submission from one of `from` to `to`; false when it was in none of them.

@@ -14,8 +14,8 @@ use crate::domain::column::Column;
 use crate::domain::instant::{day, parse_rfc3339};
 use crate::domain::submission::{Access, Group};
 use crate::evaluation::board_query::BoardQueryError;
-use crate::evaluation::board_rows::{Row, ScoreCells};
-use crate::evaluation::entries::{Entry, Found, Place, find_entry, find_place, rescorings};
+use crate::evaluation::board_rows::Row;
+use crate::evaluation::entries::{Entry, Found, Place, Rescoring, find_entry, find_place, rescorings};
 use crate::evaluation::rendered::Rendered;
 use crate::evaluation::standing::{JudgeHead, Leaderboard};
 use crate::judge::Configuration;
@@ -27,8 +27,8 @@ pub(super) struct Seen {
     pub(super) entry: Entry,
     /// None for a moment, while a board is made anew.
     pub(super) place: Option<Place>,
-    /// Its scores under each judge configuration that has a board.
-    pub(super) rescorings: Vec<(JudgeHead, ScoreCells)>,
+    /// Its scores under each release and judge configuration that have a board.
+    pub(super) rescorings: Vec<Rescoring>,
     /// The configuration behind its open-ended scores.
     pub(super) configuration: Option<Configuration>,
     /// Scheme and host of this server.
@@ -51,7 +51,7 @@ pub(super) async fn show(request: HttpRequest, pages: web::Data<Pages>, id: web:
     };
     let id = Uuid::parse_str(&id).map_err(|_| unknown())?.to_string();
     let store = &pages.evaluation.store;
-    type Loaded = (Found, Vec<(JudgeHead, ScoreCells)>, Option<Configuration>);
+    type Loaded = (Found, Vec<Rescoring>, Option<Configuration>);
     let loaded: Result<Option<Loaded>, StoreError> = store
         .snapshot(move |connection| {
             let Some(found) = find_entry(connection, &id)? else { return Ok(None) };

@@ -1,13 +1,15 @@
-//! Where the numbers of an entry come from, what they were under other judges, and how to quote them. Computes nothing.
+//! Where the numbers of an entry come from, what they were under other releases and judges, and how to quote them. Computes nothing.
 
 use maud::{Markup, html};
 
+use super::board::BoardView;
 use super::entry::Seen;
 use super::frame::when;
 use super::judge::sha256;
 use crate::domain::column::{Column, Unit};
 use crate::domain::instant::parse_rfc3339;
 use crate::evaluation::board_rows::{ScoreCell, ScoreCells};
+use crate::evaluation::entries::Rescoring;
 use crate::scoring::decimals::to_decimals;
 
 /// The columns whose values depend on a judge.
@@ -76,26 +78,42 @@ fn decided_by_hand(seen: &Seen) -> Markup {
     }
 }
 
-/// The scores under each judge configuration, where there is more than one.
+/// The scores under each release and judge configuration, where there is more than one.
 pub(super) fn history(seen: &Seen) -> Markup {
-    if seen.rescorings.len() < 2 {
+    let Some([first, others @ ..]) = seen.rescorings.get(..).filter(|all| all.len() > 1) else {
         return html! {};
-    }
+    };
+    let is_corrected = others.iter().any(|other| other.release.id != first.release.id);
+    let columns: Vec<Column> = is_corrected.then_some(Column::Mcq).into_iter().chain(JUDGED).collect();
     html! {
         section aria-labelledby="history" {
-            h2 #history { "Under other judges" }
-            p.hint { "The multiple-choice columns follow from letters alone and are the same under every judge." }
+            @if is_corrected {
+                h2 #history { "Under other releases and judges" }
+                p.hint {
+                    "A corrected release mends questions whose key was wrong. The same answers were scored under each; the boards of "
+                    "earlier releases stay."
+                }
+            } @else {
+                h2 #history { "Under other judges" }
+                p.hint { "The multiple-choice columns follow from letters alone and are the same under every judge." }
+            }
             div.scroll tabindex="0" role="region" aria-labelledby="history" {
                 table {
                     thead {
                         tr {
+                            @if is_corrected { th scope="col" { "Release" } }
                             th scope="col" { "Judge" }
-                            @for column in JUDGED { th.number scope="col" { (column) } }
+                            @for column in &columns { th.number scope="col" { (column) } }
                         }
                     }
                     tbody {
-                        @for (judge, scores) in &seen.rescorings {
+                        @for Rescoring { release, judge, scores } in &seen.rescorings {
+                            @let named = is_corrected.then_some(release.name.as_str());
+                            @let address = BoardView::address_under(release.split, named, Some(&judge.configuration));
                             tr {
+                                @if is_corrected {
+                                    td { (release.name) small { @if release.active { "active" } @else { "earlier" } } }
+                                }
                                 th scope="row" {
                                     (judge.model)
                                     small.wrap {
@@ -105,12 +123,12 @@ pub(super) fn history(seen: &Seen) -> Markup {
                                         }
                                     }
                                     small {
-                                        a href={ "/?split=" (seen.entry.split) "&judge=" (judge.configuration) } {
+                                        a href=(address) {
                                             (judge.configuration.get(..12).unwrap_or(&judge.configuration))
                                         }
                                     }
                                 }
-                                @for column in JUDGED { td.number { (value(scores, column)) } }
+                                @for column in &columns { td.number { (value(scores, *column)) } }
                             }
                         }
                     }

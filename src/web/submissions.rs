@@ -27,7 +27,7 @@ use crate::evaluation::waiting::queue_place;
 use crate::store::configurations::load_configuration;
 use crate::store::decisions::load_decisions;
 use crate::store::reviewers::find_link;
-use crate::store::scores::load_scores;
+use crate::store::scores::{Under, load_scores};
 use crate::store::submissions::{Submission, load_submissions};
 use crate::store::{DbConnection, StoreError};
 
@@ -269,7 +269,6 @@ async fn find_report(evaluation: &Evaluation, submission: &Submission) -> Result
     match report(evaluation, submission).await {
         Ok(report) => Ok(Some(report)),
         Err(ReportError::NotGraded(_)) => Ok(None),
-        Err(ReportError::Work(error)) => Err(Refusal::Inside(error.to_string())),
         Err(ReportError::Store(error)) => Err(error.into()),
     }
 }
@@ -279,10 +278,10 @@ pub(super) fn seen(connection: &mut DbConnection, submission: Submission) -> Res
     let mut warnings = submission.warnings.clone();
     warnings.extend(withheld_warning(connection, &submission.id)?);
     let (mut judge, mut scores, mut decided_by_hand) = (None, ScoreCells::new(), 0);
-    if let Some(configuration_id) = &submission.configuration_id {
-        judge = Some(JudgeHead::from(load_configuration(connection, configuration_id)?));
-        scores = score_cells(&load_scores(connection, &submission.id, configuration_id)?);
-        decided_by_hand = load_decisions(connection, &submission.id, configuration_id)?.len();
+    if let Some(under) = Under::of(&submission) {
+        judge = Some(JudgeHead::from(load_configuration(connection, &under.configuration_id)?));
+        scores = score_cells(&load_scores(connection, &submission.id, &under)?);
+        decided_by_hand = load_decisions(connection, &submission.id, &under)?.len();
     }
     Ok(Seen { submission, judge, scores, decided_by_hand, warnings })
 }

@@ -1,7 +1,10 @@
 //! What the ledger keeps of failed calls to the judge.
 
+use secchi::domain::question::Split;
 use secchi::store::StoreError;
 use secchi::store::failures::{FailureRow, load_failures, note_failures, reset_calls};
+use secchi::store::releases::find_active_release;
+use secchi::store::scores::Under;
 
 use crate::support::{NOON_MS, Options, Secchi, metadata};
 
@@ -11,8 +14,12 @@ async fn failed_calls_are_summed_and_the_last_reason_stands() {
     let submission = secchi.scored(&team, &metadata("Reef-8B"), "random.jsonl").await;
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let (id, configuration) = (text(&submission["id"]), text(&submission["judge"]["configuration"]));
+    let active: Result<_, StoreError> =
+        secchi.running.evaluation.store.read(|connection| find_active_release(connection, Split::Test)).await;
+    let under = Under::new(&active.unwrap().unwrap().id, &configuration);
     let row = |question: &str, reason: &str, at_ms: i64| FailureRow {
         submission_id: id.clone(),
+        release_id: under.release_id.clone(),
         configuration_id: configuration.clone(),
         question_id: question.into(),
         key: "k".into(),
@@ -24,16 +31,16 @@ async fn failed_calls_are_summed_and_the_last_reason_stands() {
     };
     let rows =
         [row("b", "refused", NOON_MS), row("a", "refused", NOON_MS), row("b", "malformed", NOON_MS + 5)];
-    let (submission_id, configuration_id) = (id.clone(), configuration.clone());
+    let (submission_id, of) = (id.clone(), under.clone());
     let noted: Result<(Vec<FailureRow>, Vec<FailureRow>), StoreError> = secchi
         .running
         .evaluation
         .store
         .write(move |connection| {
             note_failures(connection, &rows)?;
-            let noted = load_failures(connection, &submission_id, &configuration_id)?;
+            let noted = load_failures(connection, &submission_id, &of)?;
             reset_calls(connection, &submission_id)?;
-            Ok((noted, load_failures(connection, &submission_id, &configuration_id)?))
+            Ok((noted, load_failures(connection, &submission_id, &of)?))
         })
         .await;
     let (noted, reset) = noted.unwrap();

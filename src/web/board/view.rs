@@ -109,6 +109,14 @@ impl BoardView {
         }
     }
 
+    /// The address of a split's board under a release and a judge configuration, where either is named.
+    pub(in crate::web) fn address_under(split: Split, release: Option<&str>, judge: Option<&str>) -> String {
+        let mut view = BoardView::plain(split);
+        view.board.release = release.map(str::to_owned);
+        view.board.judge = judge.map(str::to_owned);
+        view.address()
+    }
+
     /// The same view after a change, from its first page.
     pub(super) fn with(&self, change: impl FnOnce(&mut BoardView)) -> BoardView {
         let mut changed = BoardView { page: 1, unknown: Vec::new(), ..self.clone() };
