@@ -10,7 +10,7 @@ use crate::store::audit::insert_audit;
 use crate::store::history::note_board_changes;
 use crate::store::ranges::{load_baselines, save_baselines};
 use crate::store::releases::{
-    self, KeyRow, QuestionRow, Release, Video as VideoRow, activate_release, find_release, insert_release,
+    self, KeyRow, QuestionRow, Release, Video as VideoRow, find_release, insert_release,
 };
 use crate::store::videos::insert_video_files;
 use crate::store::{DbConnection, Store, StoreError, bump_board_revision};
@@ -21,7 +21,7 @@ use super::files::{Files, FilesError, VideoFolder, Wanted, take_files};
 use super::release::{ReleaseContent, ReleaseError, read_release};
 use super::summary::{Summary, summarize};
 
-/// Why a release was not imported or activated.
+/// Why a release was not imported, or files were not added to it.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The file or the list of cameras is faulty.
@@ -173,34 +173,6 @@ fn store_release(
     let action = (actor, "import_release", subject.as_str());
     insert_audit(connection, now_ms, action, None, Some(&release.content_sha256))?;
     Ok((release, false))
-}
-
-/// Makes a release the active one of its split.
-///
-/// # Errors
-/// When there is no such release.
-pub async fn make_active(
-    store: &Store,
-    actor: &Actor,
-    split: Split,
-    name: String,
-    now_ms: i64,
-) -> Result<Release, ImportError> {
-    let actor = actor.clone();
-    store
-        .write(move |connection| {
-            let Some(release) = find_release(connection, split, &name)? else {
-                return Err(ImportError::Unknown(name, split));
-            };
-            let before = releases::find_active_release(connection, split)?.map(|release| release.name);
-            activate_release(connection, split, &release.id)?;
-            note_board_changes(connection, now_ms)?;
-            bump_board_revision(connection)?;
-            let action = (&actor, "activate_release", split.as_str());
-            insert_audit(connection, now_ms, action, before.as_deref(), Some(&name))?;
-            Ok(release)
-        })
-        .await
 }
 
 fn rows(release_id: &str, content: &ReleaseContent) -> (Vec<VideoRow>, Vec<QuestionRow>, Vec<KeyRow>) {

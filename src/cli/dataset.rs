@@ -8,19 +8,21 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use crate::benchmark::files::{Files, VideoFolder};
-use crate::benchmark::import::{ImportError, Imported, NewRelease, import_release, make_active};
+use crate::benchmark::import::{ImportError, Imported, NewRelease, import_release};
 use crate::benchmark::release::ReleaseError;
 use crate::benchmark::videos::add_videos;
 use crate::clock::Clock;
 use crate::config::StoreSettings;
 use crate::domain::actor::Actor;
-use crate::domain::instant::rfc3339;
 use crate::domain::question::Split;
 use crate::domain::submission::Feedback;
 use crate::media::{Media, MediaError};
+use crate::evaluation::activating::make_active;
+use crate::evaluation::release_views::releases;
+use crate::media::Media;
 use crate::store::Store;
-use crate::store::releases::load_releases;
 
+use super::correcting::{self, CorrectArgs};
 use super::report::{counted, table};
 
 /// Import, list and activate releases of the benchmark
@@ -29,6 +31,7 @@ pub enum DatasetCommand {
     Import(ImportArgs),
     Videos(VideosArgs),
     List(ListArgs),
+    Correct(CorrectArgs),
     Activate(ActivateArgs),
 }
 
@@ -90,7 +93,7 @@ pub struct ListArgs {
     store: StoreSettings,
 }
 
-/// Grade new submissions by this release from now on
+/// Grade new submissions by this release from now on; entries follow to a corrected one and back
 #[derive(Debug, Args)]
 pub struct ActivateArgs {
     /// Name of the release
@@ -111,6 +114,7 @@ pub async fn run(command: DatasetCommand) -> anyhow::Result<()> {
         DatasetCommand::Import(arguments) => import(arguments).await,
         DatasetCommand::Videos(arguments) => videos(arguments).await,
         DatasetCommand::List(arguments) => list(arguments).await,
+        DatasetCommand::Correct(arguments) => correcting::run(arguments).await,
         DatasetCommand::Activate(ActivateArgs { name, split, store }) => {
             let store = Store::open(&store.database_url).await?;
             let release =
@@ -255,40 +259,37 @@ fn print(imported: &Imported) {
             println!("imported `{}` of `{}`; it is the active release", release.name, release.split)
         }
         (false, false) => println!(
-            "imported `{}` of `{}`; `secchi dataset activate {} --split {}` makes it the active one",
-            release.name, release.split, release.name, release.split
+            "imported `{0}` of `{1}`; `secchi dataset activate {0} --split {1}` makes it the active one. If it corrects that: \
+             `secchi dataset correct {0} --split {1} --dry-run`",
+            release.name, release.split
         ),
     }
 }
 
 async fn list(arguments: ListArgs) -> anyhow::Result<()> {
     let store = Store::open(&arguments.store.database_url).await?;
-    let releases = store.read(load_releases).await?;
+    let releases = store.snapshot(releases).await?;
     if arguments.json {
-        let items: Vec<_> = releases
-            .iter()
-            .map(|release| {
-                serde_json::json!({
-                    "release": release.name, "split": release.split, "sha256": release.content_sha256,
-                    "feedback": release.feedback, "active": release.active,
-                    "created_at": rfc3339(release.created_at_ms),
-                })
-            })
-            .collect();
-        println!("{}", serde_json::Value::from(items));
+        println!("{}", serde_json::json!(releases));
         return Ok(());
     }
     let rows = releases.into_iter().map(|release| {
-        let active = if release.active { "active" } else { "" };
+        let state = match (release.active, release.staged) {
+            (true, _) => "active",
+            (_, true) => "staged",
+            _ => "",
+        };
+        let corrects = release.correction.map(|correction| correction.corrects).unwrap_or_default();
         vec![
             release.split.to_string(),
-            release.name,
-            active.to_owned(),
+            release.release,
+            state.to_owned(),
+            corrects,
             release.feedback.to_string(),
-            release.content_sha256[..12].to_owned(),
-            rfc3339(release.created_at_ms),
+            release.sha256[..12].to_owned(),
+            release.created_at,
         ]
     });
-    println!("{}", table(&["split", "release", "", "feedback", "hash", "imported"], rows));
+    println!("{}", table(&["split", "release", "", "corrected", "feedback", "hash", "imported"], rows));
     Ok(())
 }

@@ -6,6 +6,8 @@ mod answers;
 mod build;
 mod archive;
 #[cfg(feature = "server")]
+mod correcting;
+#[cfg(feature = "server")]
 mod dataset;
 mod evaluate;
 pub mod exit;

@@ -134,8 +134,9 @@ pub async fn stage(arguments: StageArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     print_standing(&view);
-    if view.state == STAGED {
-        print_moves(&moves, view.complete);
+    if view.state == STAGED && view.complete > 0 {
+        let heading = "ranks that would move, among the entries that are judged under both:";
+        print_moves(&moves, heading, "no rank would move");
     }
     print_next(&view, incomplete);
     Ok(())
@@ -234,11 +235,16 @@ fn head(candidate: &ConfigurationRow, state: Option<&str>) -> serde_json::Value 
 
 fn print_cost(candidate: &ConfigurationRow, cost: &StagingCost) {
     println!("judging what is published under configuration {} (`{}`) takes", candidate.id, candidate.model);
+    print_cost_lines(&candidate.kind, cost);
+}
+
+/// What judging takes under a configuration of this kind.
+pub(super) fn print_cost_lines(kind: &str, cost: &StagingCost) {
     println!("  entries         {} without complete scores under it", cost.entries);
     println!("  answers         {} that a judge scores", cost.answers);
     println!("  reused          {} judgements that stand already", cost.reused);
     println!("  calls           {}", cost.calls);
-    if is_offline(&candidate.kind) || cost.calls == 0 {
+    if is_offline(kind) || cost.calls == 0 {
         println!("  cost            none");
         return;
     }
@@ -252,7 +258,14 @@ fn print_cost(candidate: &ConfigurationRow, cost: &StagingCost) {
     });
     let assumed = assumed.collect::<Vec<_>>().join("; ");
     println!("  tokens received {} ({assumed})", cost.completion_tokens);
-    println!("  cost            ${} at the prices of the settings", to_decimals(cost.cost_usd, 2));
+    match cost.cost_usd {
+        Some(cost_usd) => {
+            println!("  cost            ${} at the prices of the settings", to_decimals(cost_usd, 2))
+        }
+        None => println!(
+            "  cost            unknown: the settings name no price (--judge-price-in, --judge-price-out)"
+        ),
+    }
 }
 
 fn print_standing(view: &ConfigurationView) {
@@ -263,15 +276,13 @@ fn print_standing(view: &ConfigurationView) {
     );
 }
 
-fn print_moves(moves: &[Move], complete: i64) {
-    if complete == 0 {
-        return;
-    }
+/// What moves on boards.
+pub(super) fn print_moves(moves: &[Move], heading: &str, none: &str) {
     if moves.is_empty() {
-        println!("no rank would move");
+        println!("{none}");
         return;
     }
-    println!("ranks that would move, among the entries that are judged under both:");
+    println!("{heading}");
     let rank = |rank: Option<u32>| rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
     let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| to_decimals(value, 2));
     let arrow = |[from, to]: [String; 2]| format!("{from} → {to}");
@@ -293,19 +304,24 @@ fn print_next(view: &ConfigurationView, incomplete: Vec<IncompleteEntry>) {
     if view.pending > 0 {
         println!("a running server or worker judges the rest; the same command again says how far it is");
     }
-    if !incomplete.is_empty() {
-        println!("entries with answers that could not be judged:");
-        let rows = incomplete
-            .into_iter()
-            .map(|found| vec![found.entry, found.team, found.model_name, found.failed.to_string()]);
-        println!("{}", table(&["entry", "team", "model", "failed answers"], rows));
-        println!(
-            "a maintainer reads them at /api/v1/admin/submissions/ENTRY/failures?configuration={}, and has them tried \
-             again (POST …/ENTRY/retry) or decides them (POST …/ENTRY/decisions)",
-            view.id
-        );
-    }
+    print_incomplete(incomplete, &format!("?configuration={}", view.id));
     if view.state == STAGED && view.complete == view.entries {
         println!("secchi judge activate makes it current");
     }
+}
+
+/// Entries with answers that could not be judged, and where a maintainer reads them.
+pub(super) fn print_incomplete(incomplete: Vec<IncompleteEntry>, query: &str) {
+    if incomplete.is_empty() {
+        return;
+    }
+    println!("entries with answers that could not be judged:");
+    let rows = incomplete
+        .into_iter()
+        .map(|found| vec![found.entry, found.team, found.model_name, found.failed.to_string()]);
+    println!("{}", table(&["entry", "team", "model", "failed answers"], rows));
+    println!(
+        "a maintainer reads them at /api/v1/admin/submissions/ENTRY/failures{query}, and has them tried again \
+         (POST …/ENTRY/retry) or decides them (POST …/ENTRY/decisions)"
+    );
 }

@@ -220,6 +220,11 @@ pub fn reason_fault(reason: &str) -> Option<MetadataFault> {
     text_fault("reason", reason, MAX_REASON_CHARS)
 }
 
+/// What is wrong with a maintainer's notice to readers, if anything.
+pub fn notice_fault(notice: &str) -> Option<MetadataFault> {
+    reason_fault(notice).map(|fault| MetadataFault { pointer: "/notice".into(), ..fault })
+}
+
 /// Whether a code point is reserved for programs' own use: XML forbids some of them, HTML all.
 fn is_noncharacter(c: char) -> bool {
     matches!(u32::from(c), 0xFDD0..=0xFDEF) || u32::from(c) & 0xFFFE == 0xFFFE

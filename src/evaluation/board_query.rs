@@ -98,14 +98,14 @@ pub enum BoardQueryError {
         /// The ids of the configurations that are current or were so once.
         known: Vec<String>,
     },
-    /// The split has no such release.
-    #[error("`{split}` has no release `{asked}`; it has {}", known.join(", "))]
+    /// The split has no board under such a release.
+    #[error("there is no board of `{split}` under release `{asked}`; there are boards under {}", known.join(", "))]
     UnknownRelease {
         /// The split.
         split: Split,
         /// What was given.
         asked: String,
-        /// The names of its releases.
+        /// The names of the releases that are active or were so once.
         known: Vec<String>,
     },
     /// Another parameter has a value that it cannot have.
@@ -140,7 +140,7 @@ pub struct BoardParameters {
     pub all: Option<String>,
     /// The id of a judge configuration that was current once; the current one unless said.
     pub judge: Option<String>,
-    /// The name of a release of the split; the active one unless said.
+    /// The name of a release of the split that was active once; the active one unless said.
     pub release: Option<String>,
     /// A day, meaning its end in UTC, or an RFC 3339 instant: the board as it stood then.
     pub as_of: Option<String>,

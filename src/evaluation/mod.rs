@@ -2,6 +2,8 @@
 //! A client grades with [`grading`] too, and has none of the others.
 
 #[cfg(feature = "server")]
+pub mod activating;
+#[cfg(feature = "server")]
 pub mod anonymity;
 #[cfg(feature = "server")]
 pub mod answers;
@@ -23,6 +25,10 @@ mod carrying;
 pub mod catalogue;
 #[cfg(feature = "server")]
 pub mod comparing;
+#[cfg(feature = "server")]
+pub mod correcting;
+#[cfg(feature = "server")]
+mod correction_moves;
 #[cfg(feature = "server")]
 mod counting;
 #[cfg(feature = "server")]
@@ -65,6 +71,10 @@ pub mod ranging;
 pub mod record_keys;
 #[cfg(feature = "server")]
 mod rejudging;
+#[cfg(feature = "server")]
+pub mod release_changes;
+#[cfg(feature = "server")]
+pub mod release_views;
 #[cfg(feature = "server")]
 pub mod rendered;
 #[cfg(feature = "server")]

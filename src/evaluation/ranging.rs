@@ -17,6 +17,7 @@ use crate::store::ranges::{
     BoardKey, RankedBoard, Scope, Standings, delete_standings, load_standings, save_ranked_board,
     save_standings,
 };
+use crate::store::rejudgings::has_pending;
 use crate::store::releases::load_releases;
 use crate::store::scores::{Under, load_outcomes};
 use crate::store::{DbConnection, StoreError, bump_board_revision, load_board_revision};
@@ -86,7 +87,10 @@ async fn range_each(evaluation: &Evaluation, lease: &Lease) -> Result<(), WorkEr
             judges.retain(ConfigurationRow::has_board);
             let mut boards = Vec::new();
             for release in &releases {
-                // When a staged release becomes active, its ranges are there.
+                // When a staged release becomes active, its ranges are there; before all its rows are, there is no hurry.
+                if release.staged && has_pending(connection, &release.id)? {
+                    continue;
+                }
                 let of_release = judges.iter().filter(|judge| release.active || judge.is_current());
                 boards.extend(of_release.map(|judge| (release.id.clone(), judge.id.clone())));
             }

@@ -20,7 +20,7 @@ use super::judges::{Judges, JudgesError};
 use super::staging::StagingError;
 
 /// Where an assumed number of tokens comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
     /// The mean of the calls so far.
@@ -30,7 +30,7 @@ pub enum Basis {
 }
 
 /// How long a reply is taken to be.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct AssumedReply {
     /// Tokens of one reply.
     pub tokens: f64,
@@ -39,7 +39,7 @@ pub struct AssumedReply {
 }
 
 /// What judging published entries under a configuration takes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct StagingCost {
     /// Entries without complete scores under it.
     pub entries: usize,
@@ -54,9 +54,10 @@ pub struct StagingCost {
     /// Tokens that come back, estimated.
     pub completion_tokens: u64,
     /// How long a reply is taken to be, by the rubric of the calls.
+    #[schema(value_type = BTreeMap<String, AssumedReply>)]
     pub assumed_replies: BTreeMap<Rubric, AssumedReply>,
-    /// Dollars at the settings' prices.
-    pub cost_usd: f64,
+    /// Dollars at the settings' prices; null where no price is set and there are calls to make.
+    pub cost_usd: Option<f64>,
 }
 
 /// A judgement that an entry needs.
@@ -121,7 +122,9 @@ pub async fn staging_cost(
         cached_tokens: 0,
         completion_tokens: cost.completion_tokens,
     };
-    cost.cost_usd = judges.cost_usd(usage);
+    let cost_usd = judges.cost_usd(usage);
+    // Tokens that cost nothing have no price.
+    cost.cost_usd = (cost_usd > 0.0 || cost.calls == 0).then_some(cost_usd);
     Ok(cost)
 }
 

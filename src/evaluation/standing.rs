@@ -13,9 +13,7 @@ use crate::store::DbConnection;
 use crate::store::configurations::{ConfigurationRow, find_current_configuration, load_configurations};
 use crate::store::history::find_shown;
 use crate::store::ranges::{Scope, find_ranked_board, load_baselines, load_standings};
-use crate::store::releases::{
-    Release, find_active_release, find_release, load_counts, load_release, load_releases,
-};
+use crate::store::releases::{Release, find_active_release, load_counts, load_release, load_releases};
 use crate::store::scores::Under;
 use crate::store::standing::{StandingRow, load_archived_attempts, load_scored_times, load_standing};
 
@@ -23,6 +21,7 @@ use super::board_query::{BoardQuery, BoardQueryError};
 use super::board_rows::{
     GroupAverages, Row, attempts, blind_row, groups, in_scope, ordered, reported_rows, shown,
 };
+use super::release_views::{Correction, applied_correction, superseding};
 
 /// A column of the leaderboard.
 #[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
@@ -75,6 +74,12 @@ pub struct Leaderboard {
     pub release: Option<String>,
     /// SHA-256 of the release's content, in hex.
     pub release_sha256: Option<String>,
+    /// What the release corrected; absent where it corrected nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correction: Option<Correction>,
+    /// The active release that holds the same questions, corrected; absent where this is the active one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
     /// The judge behind the open-ended columns.
     pub judge: Option<JudgeHead>,
     /// The instant whose board this is; null for the present one.
@@ -124,6 +129,7 @@ pub fn leaderboard(
 ) -> Result<Leaderboard, BoardQueryError> {
     let (release, judge) = shown_then(connection, query)?;
     let (mut rows, mut facts) = (Vec::new(), BoardFacts::default());
+    let (mut correction, mut superseded_by) = (None, None);
     if let (Some(release), Some(judge)) = (&release, &judge) {
         rows = entries(connection, query, (release, judge), &mut facts)?;
     }
@@ -131,6 +137,8 @@ pub fn leaderboard(
         rows.extend(reported_rows());
     }
     if let Some(release) = &release {
+        correction = applied_correction(connection, &release.id)?;
+        superseded_by = superseding(connection, release)?;
         let baselines = load_baselines(connection, &release.id)?;
         let baselines = baselines.iter().filter(|(_, scores)| !scores.is_empty());
         rows.extend(baselines.map(|(rule, scores)| blind_row(*rule, scores)));
@@ -144,6 +152,8 @@ pub fn leaderboard(
         split: query.split,
         release_sha256: release.as_ref().map(|release| release.content_sha256.clone()),
         release: release.map(|release| release.name),
+        correction,
+        superseded_by,
         judge: judge.map(JudgeHead::from),
         as_of: query.as_of_ms.map(instant::rfc3339),
         sort: query.sort.to_string(),
@@ -184,11 +194,12 @@ fn find_named_release(
     split: Split,
     name: &str,
 ) -> Result<Release, BoardQueryError> {
-    if let Some(release) = find_release(connection, split, name)? {
-        return Ok(release);
+    let mut with_board = load_releases(connection)?;
+    with_board.retain(|release| release.split == split && release.shown);
+    if let Some(release) = with_board.iter().find(|release| release.name == name) {
+        return Ok(release.clone());
     }
-    let of_split = load_releases(connection)?.into_iter().filter(|release| release.split == split);
-    let known = of_split.map(|release| format!("`{}`", release.name)).collect();
+    let known = with_board.iter().map(|release| format!("`{}`", release.name)).collect();
     Err(BoardQueryError::UnknownRelease { split, asked: name.to_owned(), known })
 }
 

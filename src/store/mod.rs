@@ -6,6 +6,7 @@ pub mod audit;
 pub mod claims;
 pub mod configurations;
 mod connection;
+pub mod corrections;
 pub mod decisions;
 pub mod failures;
 pub mod flags;

@@ -184,7 +184,7 @@ pub fn load_incomplete(connection: &mut DbConnection, submission_id: &str) -> Re
 }
 
 /// An entry with answers that could not be judged under a configuration.
-#[derive(Debug, Clone, PartialEq, Eq, Queryable, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Serialize, utoipa::ToSchema)]
 pub struct IncompleteEntry {
     /// The submission.
     pub entry: String,
@@ -228,16 +228,36 @@ pub fn reopen_rejudging(connection: &mut DbConnection, submission_id: &str, unde
     Ok(())
 }
 
+/// Whether entries wait to be scored under a release.
+pub fn has_pending(connection: &mut DbConnection, release_id: &str) -> Result<bool> {
+    let pending =
+        rejudgings::table.filter(rejudgings::release_id.eq(release_id)).filter(rejudgings::state.eq(PENDING));
+    Ok(diesel::select(exists(pending)).get_result(connection)?)
+}
+
 /// Takes their leases away from those who rejudge under a configuration now.
 pub fn revoke_rejudgers(connection: &mut DbConnection, configuration_id: &str) -> Result<()> {
     let pending = rejudgings::table
         .filter(rejudgings::configuration_id.eq(configuration_id))
         .filter(rejudgings::state.eq(PENDING));
-    let held = leases::table
-        .filter(leases::owner.is_not_null())
-        .filter(leases::name.eq_any(pending.select(rejudgings::submission_id)));
-    for name in held.select(leases::name).load::<String>(connection)? {
-        super::leases::revoke_lease(connection, &name)?;
+    let pending = pending.select(rejudgings::submission_id).load(connection)?;
+    revoke(connection, pending)
+}
+
+/// Takes their leases away from those who score entries under a release now.
+pub fn revoke_rejudgers_of(connection: &mut DbConnection, release_id: &str) -> Result<()> {
+    let pending =
+        rejudgings::table.filter(rejudgings::release_id.eq(release_id)).filter(rejudgings::state.eq(PENDING));
+    let pending = pending.select(rejudgings::submission_id).load(connection)?;
+    revoke(connection, pending)
+}
+
+fn revoke(connection: &mut DbConnection, submission_ids: Vec<String>) -> Result<()> {
+    for ids in submission_ids.chunks(BATCH) {
+        let held = leases::table.filter(leases::owner.is_not_null()).filter(leases::name.eq_any(ids));
+        for name in held.select(leases::name).load::<String>(connection)? {
+            super::leases::revoke_lease(connection, &name)?;
+        }
     }
     Ok(())
 }

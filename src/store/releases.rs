@@ -217,7 +217,7 @@ pub fn activate_release(connection: &mut DbConnection, split: Split, release_id:
     let of_split = releases::table.filter(releases::split.eq(split.as_str()));
     diesel::update(of_split.filter(releases::active)).set(releases::active.eq(false)).execute(connection)?;
     diesel::update(releases::table.find(release_id))
-        .set((releases::active.eq(true), releases::shown.eq(true), releases::staged.eq(false)))
+        .set((releases::active.eq(true), releases::shown.eq(true)))
         .execute(connection)?;
     Ok(())
 }

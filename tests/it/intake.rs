@@ -80,9 +80,15 @@ async fn a_repeated_request_is_answered_though_its_release_is_no_longer_active()
     secchi.import_as("next", Split::Test, &sample_bytes("train.jsonl")[..]).await;
     let store = &secchi.running.evaluation.store;
     let now_ms = secchi.clock.now_ms();
-    secchi::benchmark::import::make_active(store, &Actor::command_line(), Split::Test, "next".into(), now_ms)
-        .await
-        .unwrap();
+    secchi::evaluation::activating::make_active(
+        store,
+        &Actor::command_line(),
+        Split::Test,
+        "next".into(),
+        now_ms,
+    )
+    .await
+    .unwrap();
     let again = submit_under(&secchi, &team, "run-1", &reef, "strong_model.jsonl").await;
     assert_eq!(accepted_id(again).await, first);
     let new = submit_under(&secchi, &team, "run-2", &reef, "strong_model.jsonl").await;

@@ -26,6 +26,7 @@ mod client_submit;
 mod clips;
 mod commands;
 mod compare;
+mod corrections;
 mod crash;
 mod credentials;
 mod entry_page;

@@ -42,7 +42,7 @@ impl Operation {
     /// The address for one object, whatever names it; `val` where the route asks for a split, a video of it where it asks
     /// for one.
     pub fn path(&self, id: &str) -> String {
-        let names = ["{id}", "{slug}", "{claim}", "{token}"];
+        let names = ["{id}", "{slug}", "{claim}", "{token}", "{name}"];
         let path = names.iter().fold(self.route.clone(), |path, name| path.replace(name, id));
         path.replace("{split}", "val").replace("{key}", VIDEO).replace("{i}", "0")
     }
@@ -86,6 +86,7 @@ impl Operation {
             }
             "update_series" => request.json(&json!({ "reason": "an ablation" })),
             "create_decision" => request.json(&val_decision()),
+            "create_correction" => request.json(&json!({ "notice": "Three keys were wrong." })),
             "create_key" => request.json(&json!({ "name": "cluster", "scope": "read" })),
             "create_signup" => request.json(&application("new-lab")),
             "reject_signup" => request.json(&json!({ "reason": "nobody knows them" })),

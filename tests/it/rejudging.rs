@@ -6,9 +6,9 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use secchi::benchmark::import::make_active;
 use secchi::domain::actor::Actor;
 use secchi::domain::question::Split;
+use secchi::evaluation::activating::make_active;
 use secchi::evaluation::holding::reconcile;
 use secchi::evaluation::staging::activate;
 use secchi::judge::{Failure, ItemReason, ScriptedJudge};

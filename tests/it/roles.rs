@@ -10,12 +10,13 @@ use secchi::domain::actor::Actor;
 use secchi::domain::instant::DAY_MS;
 use secchi::domain::key::Scope;
 use secchi::domain::question::Split;
+use secchi::evaluation::correcting::stage_correction;
 use secchi::judge::{Failure, ItemReason, ScriptedJudge};
 
 use crate::clips::{add, clip, lay};
 use crate::credentials::assert_unauthenticated;
 use crate::operations::{Operation, application, form, operations, val_answers, val_metadata};
-use crate::support::{Options, Secchi, TestTeam};
+use crate::support::{Options, Secchi, TestTeam, sample};
 
 /// Who may ask for an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +48,12 @@ enum On {
     /// A sign-up by its claim.
     Claim,
     ApprovedClaim,
+    /// A release of val that is not active, by its name.
+    Release,
+    /// One that is staged.
+    StagedRelease,
+    /// The active release of val.
+    ActiveRelease,
 }
 
 impl On {
@@ -103,6 +110,11 @@ const TABLE: &[(&str, Who, On, u16)] = &[
     ("list_series", Who::Maintainer, On::Nothing, 200),
     // Nothing is withheld of a submission to val.
     ("update_series", Who::Maintainer, On::Scored, 404),
+    ("list_releases", Who::Maintainer, On::Nothing, 200),
+    ("find_correction", Who::Maintainer, On::Release, 200),
+    ("create_correction", Who::Maintainer, On::Release, 202),
+    ("cancel_correction", Who::Maintainer, On::StagedRelease, 204),
+    ("update_active_release", Who::Maintainer, On::ActiveRelease, 200),
     ("find_judge_usage", Who::Maintainer, On::Nothing, 200),
     ("list_failures", Who::Maintainer, On::Incomplete, 200),
     ("create_decision", Who::Maintainer, On::Incomplete, 200),
@@ -163,6 +175,8 @@ async fn object(secchi: &Secchi, team: &TestTeam, on: On) -> String {
             return secchi.team(&slug).await.slug;
         }
         On::Signup | On::Claim | On::ApprovedClaim => return signed_up(secchi, on).await,
+        On::ActiveRelease => return "sample".into(),
+        On::Release | On::StagedRelease => return release(secchi, on).await,
         On::TwoScored => {
             let one = Box::pin(object(secchi, team, On::Scored)).await;
             return format!("{one},{}", Box::pin(object(secchi, team, On::Scored)).await);
@@ -189,6 +203,18 @@ pub async fn new_key(secchi: &Secchi, key: &str, scope: Scope) -> (String, Strin
     assert_eq!(response.status(), 201);
     let made = body(response).await;
     (made["id"].as_str().unwrap().to_owned(), made["api_key"].as_str().unwrap().to_owned())
+}
+
+/// A release with the questions of the sample's val, by its name.
+async fn release(secchi: &Secchi, on: On) -> String {
+    let name = uuid::Uuid::now_v7().to_string();
+    secchi.import_as(&name, Split::Val, std::fs::File::open(sample("val.jsonl")).unwrap()).await;
+    if matches!(on, On::StagedRelease) {
+        let (store, now_ms) = (&secchi.running.evaluation.store, secchi.clock.now_ms());
+        let of = (Split::Val, name.clone());
+        stage_correction(store, &Actor::command_line(), of, None, now_ms).await.unwrap();
+    }
+    name
 }
 
 /// A fresh sign-up, by its id or its claim.
@@ -282,7 +308,7 @@ async fn a_key_does_what_its_scope_allows_and_no_more() {
     secchi.import(Split::Val, "val.jsonl").await;
     lay(folder.path(), &[clip("one_frame_h264.mp4")]);
     add(&secchi, folder.path()).await.unwrap();
-    let (owner, maintainer) = (secchi.team("ocean-lab").await, secchi.maintainer("harbour").await);
+    let owner = secchi.team("ocean-lab").await;
     let server = (&secchi.http, secchi.base.as_str());
     for operation in operations() {
         let (_, who, on, granted) = *TABLE.iter().find(|(id, ..)| *id == operation.id).unwrap();
@@ -293,6 +319,8 @@ async fn a_key_does_what_its_scope_allows_and_no_more() {
             _ => Scope::Submit,
         };
         assert_eq!(needed, least, "{}", operation.id);
+        // Nobody may have as many keys as there are operations and scopes.
+        let maintainer = secchi.maintainer(&uuid::Uuid::now_v7().to_string()).await;
         let team = if who == Who::Maintainer { &maintainer } else { &owner };
         let id = object(&secchi, &owner, on).await;
         let before = if on.is_submission() { submission(&secchi, &owner, &id).await } else { Value::Null };

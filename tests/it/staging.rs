@@ -20,7 +20,7 @@ pub const BOARD: &str = "/api/v1/leaderboard";
 pub const AT_ONCE: usize = 4;
 
 /// Model names of the entries, and their files.
-const ENTRIES: [(&str, &str); 5] = [
+pub const ENTRIES: [(&str, &str); 5] = [
     ("Strong", "strong_model.jsonl"),
     ("Weak", "weak_model.jsonl"),
     ("Random", "random.jsonl"),

@@ -2,6 +2,7 @@
 
 mod decisions;
 mod flags;
+mod releases;
 mod series;
 mod signups;
 mod submissions;
@@ -21,6 +22,11 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(flags::list_flags)
         .service(series::list_series)
         .service(series::update_series)
+        .service(releases::list_releases)
+        .service(releases::find_correction)
+        .service(releases::create_correction)
+        .service(releases::cancel_correction)
+        .service(releases::update_active_release)
         .service(usage::find_judge_usage)
         .service(signups::list_signups)
         .service(signups::approve_signup)

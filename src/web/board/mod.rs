@@ -18,6 +18,7 @@ use self::shown::Shown;
 use self::table::{Sheet, table};
 use super::charts;
 use super::frame::{self, Page, Script, Sharing, Viewer};
+use crate::evaluation::release_views::Correction;
 use crate::evaluation::standing::{JudgeHead, Leaderboard};
 
 pub(super) use self::view::BoardView;
@@ -83,6 +84,8 @@ fn notices(board: &Leaderboard) -> Markup {
     let asked = board.judge.as_ref().filter(|_| board.query.judge.is_some());
     let offline = board.judge.as_ref().is_some_and(JudgeHead::is_offline);
     html! {
+        @if let Some(correction) = &board.correction { (correction_notice(board, correction)) }
+        @if let Some(newer) = &board.superseded_by { (superseded_notice(board, newer)) }
         @if let Some(judge) = asked { (judge_notice(board, judge)) }
         @if offline {
             p.notice role="note" {
@@ -90,6 +93,36 @@ fn notices(board: &Leaderboard) -> Markup {
                 "Open-ended columns (OEMU, BEH, AH, ECF) are scored by word overlap with the annotators' evidence, not by a \
                  language model. They are never ranked beside an LLM judge's scores."
             }
+        }
+    }
+}
+
+/// What was corrected, when and why, and where the board before it is.
+fn correction_notice(board: &Leaderboard, correction: &Correction) -> Markup {
+    let questions = if correction.questions == 1 { "question" } else { "questions" };
+    let columns = correction.by_column.iter().map(|(column, count)| format!("{column} {count}"));
+    let columns = columns.collect::<Vec<_>>().join(", ");
+    let judge = board.query.judge.as_deref();
+    let former = BoardView::address_under(board.split, Some(&correction.corrects), judge);
+    html! {
+        p.notice role="note" {
+            strong { "Corrected. " }
+            "Since " time datetime=(correction.applied_at) { (correction.applied_at) } " this release mends "
+            (correction.questions) " " (questions) " of release " (correction.corrects)
+            @if !columns.is_empty() { " (" (columns) ")" }
+            "; all entries were scored anew. "
+            @if let Some(notice) = &correction.notice { (notice) " " }
+            a href=(former) { "The board before the correction" }
+        }
+    }
+}
+
+fn superseded_notice(board: &Leaderboard, newer: &str) -> Markup {
+    html! {
+        p.notice role="note" {
+            strong { "An earlier release. " }
+            "The present board is of release " (newer) ", which holds the same questions, corrected or as they were before a correction. "
+            a href=(BoardView::plain(board.split).address()) { "To the current board" }
         }
     }
 }
