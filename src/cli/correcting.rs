@@ -114,11 +114,12 @@ async fn watch(store: &Store, (split, name): (Split, String)) -> anyhow::Result<
     bar.set_style(ProgressStyle::with_template("rescored {bar:30} {pos}/{len} {elapsed}")?);
     loop {
         let name = name.clone();
-        let CorrectionProgress { entries, complete, pending, incomplete } =
+        let CorrectionProgress { entries, complete, pending, incomplete, ranked } =
             store.snapshot(move |connection| progress(connection, split, &name)).await?;
         bar.set_length(u64::try_from(entries).unwrap_or_default());
         bar.set_position(u64::try_from(complete + incomplete).unwrap_or_default());
-        if pending == 0 {
+        // The ranks come with the scores, where these can.
+        if pending == 0 && (ranked || incomplete > 0) {
             break;
         }
         tokio::time::sleep(WATCH_EVERY).await;
@@ -153,7 +154,7 @@ fn print(view: &CorrectionView, judge_kind: &str) {
     }
     println!("judging what is published under it takes");
     print_cost_lines(judge_kind, &view.cost);
-    let CorrectionProgress { entries, complete, pending, incomplete } = view.progress;
+    let CorrectionProgress { entries, complete, pending, incomplete, .. } = view.progress;
     println!(
         "{complete} of {entries} published entries scored under it, {pending} pending, {incomplete} incomplete"
     );
@@ -165,6 +166,9 @@ fn print_next(view: &CorrectionView) {
         println!("a running server or worker scores the rest; the same command again says how far it is");
     }
     print_incomplete(view.incomplete_entries.clone(), "");
+    if progress.complete == progress.entries && !progress.ranked {
+        println!("the ranks that tests allow are being worked out");
+    }
     if progress.complete == progress.entries {
         println!("secchi dataset activate {release} --split {split} makes it the active release");
     }

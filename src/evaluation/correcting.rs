@@ -22,6 +22,7 @@ use crate::store::scores::Under;
 use crate::store::standing::load_unscored;
 use crate::store::{DbConnection, Store, StoreError};
 
+use super::board_scopes::load_scopes;
 use super::catalogue::Catalogue;
 use super::correction_moves::correction_moves;
 use super::judges::{Judges, JudgesError};
@@ -89,6 +90,8 @@ pub struct CorrectionProgress {
     pub pending: i64,
     /// Of these, entries with answers that could not be judged under it.
     pub incomplete: i64,
+    /// Whether none waits and the ranks that tests allow are worked out for its board.
+    pub ranked: bool,
 }
 
 /// What correcting the active release by another one changes and costs, and how far it is.
@@ -210,7 +213,11 @@ fn progress_of(
     let mut coverage = HashMap::new();
     let entries = add_coverage(connection, &of_line, &mut coverage)?;
     let Coverage { complete, pending, incomplete } = coverage.remove(configuration_id).unwrap_or_default();
-    Ok(CorrectionProgress { entries, complete, pending, incomplete })
+    let ranked = pending == 0 && {
+        let (_, scopes) = load_scopes(connection, &release.id, configuration_id)?;
+        scopes.iter().all(|seen| seen.stands)
+    };
+    Ok(CorrectionProgress { entries, complete, pending, incomplete, ranked })
 }
 
 fn find_current(connection: &mut DbConnection) -> Result<ConfigurationRow, CorrectionError> {
