@@ -176,8 +176,6 @@ impl Running {
 /// When a setting, a port, the database or Redis refuses.
 pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> Result<Running, StartError> {
     let mut data_dir = process.store.data_dir.clone();
-    let media = Media::new(&process.store.media_dir());
-    let data_dir = process.store.data_dir.clone();
     let media = Media::at(&process.store.media())?;
     let mails = http.signup.sends_mail().map_err(|why| StartError::Mail(why.to_owned()))?;
     let mut running = open(process, true).await?;
@@ -189,7 +187,9 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
     if http.jwt_secret.is_none() && matches!(evaluation.queue, Queue::Redis(_)) {
         tracing::warn!("SECCHI_JWT_SECRET is not set: another server will refuse this one's access tokens");
     }
-    if let Err(error) = media.check().await {
+    if running.shown.is_none()
+        && let Err(error) = media.check().await
+    {
         tracing::warn!(%error, "videos and frames cannot be sent until this is mended; all else can");
     }
     http::stand_at_zero(&evaluation.metrics);
