@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 
 /// The normal quantile of 97.5 %.
 pub(super) const Z: f64 = 1.959_963_984_540_054;
-const RESAMPLES: usize = 2000;
-const TAILS: [f64; 2] = [0.025, 0.975];
+pub(super) const RESAMPLES: usize = 2000;
+pub(super) const TAILS: [f64; 2] = [0.025, 0.975];
 /// The part of a scale by which sums of equal numbers may differ.
 const ROUNDING: f64 = 1e-12;
 
@@ -117,12 +117,12 @@ fn bootstrap<const C: usize>(seed: [u8; 32], videos: &[Tally<C>]) -> Option<[f64
 }
 
 /// A position below `len`: the high half of a product, so that no library's sampling decides the digits.
-fn draw(random: &mut ChaCha8Rng, len: usize) -> usize {
+pub(super) fn draw(random: &mut ChaCha8Rng, len: usize) -> usize {
     ((u128::from(random.next_u64()) * len as u128) >> 64) as usize
 }
 
 /// The quantile of sorted values, of which there is at least one, linear between neighbours.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
+pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let below = sorted[place.floor() as usize];
     let above = sorted[place.ceil() as usize];

@@ -1,7 +1,8 @@
-//! From answers to numbers: reading a letter, points of a rubric, columns with their intervals, ranks, and
-//! decimals as they are printed. Pure: no input or output, no clock, and randomness only from a seed that is
+//! From answers to numbers: reading a letter, points of a rubric, columns with their intervals, ranks, how far a judge
+//! agrees with people, and decimals as they are printed. Pure: no input or output, no clock, and randomness only from a seed that is
 //! handed in.
 
+pub mod agreement;
 pub mod baselines;
 pub mod captions;
 pub mod changes;
