@@ -170,6 +170,10 @@ pub struct JudgeSettings {
     /// Dollars for a million tokens received
     #[arg(long, env = "SECCHI_JUDGE_PRICE_OUT", default_value_t = 0.0, value_parser = dollars)]
     pub judge_price_out: f64,
+    /// Hours after which the judge is asked anew about the answers that people rated, so that drift shows; the calls cost
+    /// money [default: never by itself]
+    #[arg(long, env = "SECCHI_CALIBRATION_EVERY_HOURS", value_parser = clap::value_parser!(u32).range(1..=8784))]
+    pub calibration_every_hours: Option<u32>,
     /// A folder whose files replace the built-in prompts
     #[arg(long, env = "SECCHI_PROMPTS_DIR")]
     pub prompts_dir: Option<PathBuf>,

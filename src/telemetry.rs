@@ -63,7 +63,7 @@ pub fn start_notes(filter: &str, no_color: bool) {
 }
 
 #[cfg(feature = "server")]
-pub use metrics::Metrics;
+pub use metrics::{Calibration, Metrics};
 
 #[cfg(feature = "server")]
 mod metrics {
@@ -132,7 +132,39 @@ mod metrics {
         pub judge_concurrency: IntGauge,
         /// Dollars that the day has left; a server's, and absent without a budget.
         judge_budget_remaining: Gauge,
+        /// What the judge says of rated answers, in the order of [`CALIBRATION`]; a server's, each absent while unknown.
+        judge_calibration: Vec<Gauge>,
     }
+
+    /// What is told of the current configuration's newest run over rated answers; none is unknown.
+    #[derive(Debug, Clone, Copy, Default, PartialEq)]
+    pub struct Calibration {
+        /// The mean of the judge's scores, from 0 to 5.
+        pub mean: Option<f64>,
+        /// That mean minus the first run's, on the same answers.
+        pub drift: Option<f64>,
+        /// The quadratic-weighted kappa with people's means.
+        pub agreement: Option<f64>,
+        /// That kappa minus the first run's.
+        pub agreement_drift: Option<f64>,
+        /// Items that were rated.
+        pub items: Option<f64>,
+        /// Of these, items whose answer could not be judged.
+        pub items_failed: Option<f64>,
+        /// When the run ended, in seconds since 1970.
+        pub last_run_s: Option<f64>,
+    }
+
+    /// The series of [`Calibration`], in the order of its fields.
+    const CALIBRATION: [(&str, &str); 7] = [
+        ("judge_calibration_mean", "Mean of the judge's scores of the rated answers, 0 to 5."),
+        ("judge_calibration_drift", "That mean minus the mean of the configuration's first run."),
+        ("judge_calibration_agreement", "Quadratic-weighted kappa of the judge with people's means."),
+        ("judge_calibration_agreement_drift", "That kappa minus the kappa of the configuration's first run."),
+        ("judge_calibration_items", "Items of the calibration set."),
+        ("judge_calibration_items_failed", "Items whose answer could not be judged in the newest run."),
+        ("judge_calibration_last_run_timestamp_seconds", "When the newest run ended."),
+    ];
 
     impl Metrics {
         /// Registers every series. `of_server` adds the gauges of the ledger.
@@ -237,6 +269,10 @@ mod metrics {
                     )
                     .namespace("secchi"),
                 )?,
+                judge_calibration: CALIBRATION
+                    .iter()
+                    .map(|(name, help)| Gauge::with_opts(Opts::new(*name, *help).namespace("secchi")))
+                    .collect::<prometheus::Result<_>>()?,
             };
             metrics.register(of_server)?;
             metrics.stand_at_zero(of_server);
@@ -322,6 +358,23 @@ mod metrics {
             self.judge_budget_remaining.set(remaining_usd);
             // Only the first time registers it; later ones find it there.
             let _known_already = self.registry.register(Box::new(self.judge_budget_remaining.clone()));
+        }
+
+        /// Says what the judge's newest run over rated answers came to; what is unknown stands no more.
+        pub fn set_calibration(&self, calibration: Calibration) {
+            let Calibration { mean, drift, agreement, agreement_drift, items, items_failed, last_run_s } =
+                calibration;
+            let values = [mean, drift, agreement, agreement_drift, items, items_failed, last_run_s];
+            for (gauge, value) in self.judge_calibration.iter().zip(values) {
+                // It may be there already, or gone already.
+                let _as_before = match value {
+                    Some(value) => {
+                        gauge.set(value);
+                        self.registry.register(Box::new(gauge.clone()))
+                    }
+                    None => self.registry.unregister(Box::new(gauge.clone())),
+                };
+            }
         }
 
         /// All series in Prometheus' text format.

@@ -1,5 +1,5 @@
 //! A worker: takes submissions from the queue and works on each for a slice; and the reconciler, which puts back what
-//! got lost; and rank ranges are kept up to date. Knows nothing of what the work is.
+//! got lost; rank ranges are kept up to date; and the judge is calibrated. Knows nothing of what the work is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use crate::evaluation::Evaluation;
 use crate::evaluation::holding::{reconcile, until_due};
 use crate::evaluation::ranging::range_boards;
+use crate::evaluation::validity::calibration::calibrate_due;
 use crate::evaluation::work::work;
 use crate::store::StoreError;
 use crate::store::leases::free_leases_of;
@@ -25,6 +26,9 @@ const RECONCILE_EVERY: Duration = Duration::from_secs(3);
 
 /// How often it is looked whether rank ranges still stand, which takes one small query where nothing changed.
 const RANGE_EVERY: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether the judge is due to be asked about rated answers.
+const CALIBRATE_EVERY: Duration = Duration::from_secs(60);
 
 /// Starts a worker in the name of `owner`, which no other living process has; it ends when `stopping` turns true.
 ///
@@ -42,6 +46,9 @@ pub async fn start(
         tasks.spawn(take_and_work(evaluation.clone(), owner.clone(), stopping.clone()));
     }
     tasks.spawn(keep_beating(evaluation.clone(), stopping.clone()));
+    if evaluation.judges.calibration_every_hours.is_some() {
+        tasks.spawn(keep_calibrating(evaluation.clone(), owner.clone(), stopping.clone()));
+    }
     tasks.spawn(keep_ranging(evaluation.clone(), owner.clone(), stopping.clone()));
     tasks.spawn(keep_reconciling(evaluation, owner, stopping));
     Ok(tasks)
@@ -58,6 +65,7 @@ pub async fn drain(evaluation: &Evaluation, owner: &str) -> Result<(), StoreErro
         let Ok(Some(id)) = evaluation.queue.pop(Duration::ZERO).await else { break };
         work_on(evaluation, owner, &id, &mut stopping).await;
     }
+    calibrate(evaluation, owner, &stopping).await;
     range(evaluation, owner, &mut stopping).await;
     Ok(())
 }
@@ -114,6 +122,20 @@ async fn keep_ranging(evaluation: Arc<Evaluation>, owner: String, mut stopping: 
 async fn range(evaluation: &Evaluation, owner: &str, stopping: &mut watch::Receiver<bool>) {
     if let Err(error) = range_boards(evaluation, owner, stopping).await {
         tracing::warn!(%error, "rank ranges could not be worked out; it will be tried again");
+    }
+}
+
+/// Asks the judge anew about rated answers whenever that is due.
+async fn keep_calibrating(evaluation: Arc<Evaluation>, owner: String, mut stopping: watch::Receiver<bool>) {
+    while !*stopping.borrow() {
+        calibrate(&evaluation, &owner, &stopping).await;
+        pause(CALIBRATE_EVERY, &mut stopping).await;
+    }
+}
+
+async fn calibrate(evaluation: &Evaluation, owner: &str, stopping: &watch::Receiver<bool>) {
+    if let Err(error) = calibrate_due(evaluation, owner, stopping).await {
+        tracing::warn!(%error, "the judge could not be asked about rated answers; it will be tried again");
     }
 }
 

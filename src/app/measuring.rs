@@ -9,9 +9,12 @@ use crate::domain::instant;
 use crate::domain::line::Line;
 use crate::domain::submission::{PausedFor, SubmissionState};
 use crate::evaluation::Evaluation;
+use crate::evaluation::validity::measuring::find_current_run;
 use crate::store::StoreError;
+use crate::store::calibrations::Run;
 use crate::store::judgements::load_spent_usd;
 use crate::store::submissions::count_by_state;
+use crate::telemetry::Calibration;
 
 /// The server of `/metrics`.
 pub(super) fn metrics_server(
@@ -59,6 +62,8 @@ async fn read_ledger_gauges(evaluation: &Evaluation) -> Result<(), String> {
         let spent_usd = spent.map_err(|error: StoreError| error.to_string())?;
         metrics.set_budget_remaining(budget_usd - spent_usd);
     }
+    let run: Result<Option<Run>, StoreError> = evaluation.store.read(find_current_run).await;
+    metrics.set_calibration(run.map_err(|error| error.to_string())?.map(calibration).unwrap_or_default());
     for state in SubmissionState::ALL {
         let count = counts.iter().filter(|(other, ..)| other == state).map(|(.., count)| count).sum();
         metrics.submissions_in_state.with_label_values(&[state.as_str()]).set(count);
@@ -72,4 +77,16 @@ async fn read_ledger_gauges(evaluation: &Evaluation) -> Result<(), String> {
     let waited_ms = depth.oldest_ms.map_or(0, |oldest_ms| evaluation.clock.now_ms() - oldest_ms);
     metrics.queue_oldest.set(waited_ms.max(0) as f64 / 1000.0);
     Ok(())
+}
+
+fn calibration(run: Run) -> Calibration {
+    Calibration {
+        mean: run.mean,
+        drift: run.drift,
+        agreement: run.agreement,
+        agreement_drift: run.agreement_drift,
+        items: Some(run.items.into()),
+        items_failed: Some(run.failed.into()),
+        last_run_s: run.finished_at_ms.map(|finished_at_ms| finished_at_ms as f64 / 1000.0),
+    }
 }

@@ -26,6 +26,7 @@ use crate::evaluation::boards::Boards;
 use crate::evaluation::catalogue::Catalogue;
 use crate::evaluation::judges::{Judges, JudgesError, flow_limits};
 use crate::evaluation::turns::ReadingTurns;
+use crate::evaluation::validity::report::Agreements;
 use crate::evaluation::waiting::Waiting;
 use crate::frames::Frames;
 use crate::http::{self, State};
@@ -306,13 +307,14 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         Queue::Embedded(_) => ONLY_PROCESS.to_owned(),
         Queue::Redis(_) => format!("{}/{metrics_address}", gethostname::gethostname().to_string_lossy()),
     };
-    let judges = match process.given_judge {
+    let mut judges = match process.given_judge {
         Some(judge) => Judges::given(judge, process.judge.judge_max_concurrency as usize),
         None => {
             let gate = gate(&process.judge, &process.queue, &store, &owner).await?;
             Judges::new(&process.judge, gate, metrics.clone())?
         }
     };
+    judges.calibration_every_hours = process.judge.calibration_every_hours;
     if shown.is_none() {
         judges.establish(&store, process.clock.now_ms()).await?;
         // The budget may be another one than before.
@@ -331,6 +333,7 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         catalogue: Catalogue::default(),
         judges,
         waiting: Waiting::default(),
+        agreements: Agreements::default(),
         quota: process.quota,
         max_upload_bytes: process.max_upload_bytes,
         reading_turns: ReadingTurns::new(),

@@ -2,9 +2,9 @@
 #![expect(clippy::print_stdout, reason = "commands print their results")]
 
 mod answers;
+mod archive;
 #[cfg(feature = "server")]
 mod build;
-mod archive;
 #[cfg(feature = "server")]
 mod correcting;
 #[cfg(feature = "server")]
@@ -36,6 +36,10 @@ mod team;
 mod team_keys;
 #[cfg(feature = "server")]
 mod team_signups;
+#[cfg(feature = "server")]
+mod validity;
+#[cfg(feature = "server")]
+mod validity_report;
 mod verify;
 
 use std::ffi::OsString;
@@ -74,6 +78,9 @@ enum Command {
     #[cfg(feature = "server")]
     #[command(subcommand)]
     Judge(judge::JudgeCommand),
+    #[cfg(feature = "server")]
+    #[command(subcommand)]
+    Validity(validity::ValidityCommand),
     #[cfg(feature = "server")]
     #[command(subcommand)]
     RecordKey(record_key::RecordKeyCommand),
@@ -156,6 +163,8 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         Command::Team(command) => team::run(command).await,
         #[cfg(feature = "server")]
         Command::Judge(command) => judge::run(command).await,
+        #[cfg(feature = "server")]
+        Command::Validity(command) => validity::run(command).await,
         #[cfg(feature = "server")]
         Command::RecordKey(command) => record_key::run(command).await,
         #[cfg(feature = "server")]

@@ -15,6 +15,7 @@ use crate::evaluation::judges::{Judges, is_offline};
 use crate::evaluation::staging::{self, ConfigurationView, configurations, find_candidate};
 use crate::evaluation::staging_cost::{Basis, StagingCost, staging_cost};
 use crate::evaluation::staging_moves::{Move, rank_moves};
+use crate::evaluation::validity::gate::{AgreementChange, agreement_change};
 use crate::scoring::decimals::to_decimals;
 use crate::store::configurations::{CURRENT, ConfigurationRow, STAGED, find_current_configuration};
 use crate::store::rejudgings::{IncompleteEntry, load_incomplete_entries};
@@ -58,13 +59,20 @@ pub struct StageArgs {
 
 /// Make a configuration current, in one step and without a call to the judge
 ///
-/// Refused while a published entry has no complete scores under it. A retired configuration can be made current again.
+/// Refused while a published entry has no complete scores under it, and where it agrees less with people than the current one
+/// (`secchi validity report`) and no reason is given. A retired configuration can be made current again.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  secchi judge activate\n  secchi judge activate d116640150d9646e")]
+#[command(
+    after_help = "Examples:\n  secchi judge activate\n  secchi judge activate d116640150d9646e\n  secchi judge activate \
+                  --accept-worse-agreement \"the current model is switched off on Friday\""
+)]
 pub struct ActivateArgs {
     /// The configuration [default: the staged one]
     #[arg(value_name = "ID")]
     configuration: Option<String>,
+    /// Why it is made current although it agrees less with people than the current one; noted in the audit log
+    #[arg(long, value_name = "REASON")]
+    accept_worse_agreement: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -126,10 +134,14 @@ pub async fn stage(arguments: StageArgs) -> anyhow::Result<()> {
         })
         .await;
     let incomplete = incomplete?;
+    let agreement = agreement(&store, &candidate.id).await?;
     if arguments.json {
         println!(
             "{}",
-            json!({ "configuration": view, "cost": cost, "moves": moves, "incomplete_entries": incomplete })
+            json!({
+                "configuration": view, "cost": cost, "moves": moves, "incomplete_entries": incomplete,
+                "agreement": agreement,
+            })
         );
         return Ok(());
     }
@@ -137,6 +149,11 @@ pub async fn stage(arguments: StageArgs) -> anyhow::Result<()> {
     if view.state == STAGED && view.complete > 0 {
         let heading = "ranks that would move, among the entries that are judged under both:";
         print_moves(&moves, heading, "no rank would move");
+    if view.state == STAGED {
+        print_moves(&moves, view.complete);
+        if let Some(agreement) = agreement {
+            println!("{}", agreement.words());
+        }
     }
     print_next(&view, incomplete);
     Ok(())
@@ -148,16 +165,24 @@ pub async fn stage(arguments: StageArgs) -> anyhow::Result<()> {
 /// When there is none, a published entry lacks complete scores under it, or the database refuses.
 pub async fn activate(arguments: ActivateArgs) -> anyhow::Result<()> {
     let store = Store::open(&arguments.store.database_url).await?;
+    let ActivateArgs { configuration, accept_worse_agreement, .. } = arguments;
+    let now_ms = Clock::System.now_ms();
     let done =
-        staging::activate(&store, &Actor::command_line(), arguments.configuration, Clock::System.now_ms())
+        staging::activate(&store, &Actor::command_line(), configuration, accept_worse_agreement, now_ms)
             .await?;
     if arguments.json {
         let (id, retired) = (&done.id, &done.retired);
         println!(
             "{}",
-            json!({ "configuration": id, "model": done.model, "retired": retired, "restarted": done.restarted })
+            json!({
+                "configuration": id, "model": done.model, "retired": retired, "restarted": done.restarted,
+                "agreement": done.agreement,
+            })
         );
         return Ok(());
+    }
+    if let Some(agreement) = &done.agreement {
+        println!("{}", agreement.words());
     }
     match done.retired {
         None => println!("configuration {} (`{}`) is current already", done.id, done.model),
@@ -206,6 +231,17 @@ async fn moves(store: &Store, id: &str) -> Result<Vec<Move>, StoreError> {
         .snapshot(move |connection| match find_current_configuration(connection)? {
             Some(current) => rank_moves(connection, &current.id, &id),
             None => Ok(Vec::new()),
+        })
+        .await
+}
+
+/// What is known of its agreement with people beside the current one's; none where there is no current one.
+async fn agreement(store: &Store, id: &str) -> Result<Option<AgreementChange>, StoreError> {
+    let id = id.to_owned();
+    store
+        .snapshot(move |connection| match find_current_configuration(connection)? {
+            Some(current) => agreement_change(connection, &id, &current.id).map(Some),
+            None => Ok(None),
         })
         .await
 }

@@ -4,6 +4,7 @@ pub mod actor;
 pub mod camera;
 pub mod choice;
 pub mod column;
+pub mod dimension;
 pub mod fault;
 pub mod instant;
 pub mod key;

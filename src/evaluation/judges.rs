@@ -100,6 +100,8 @@ pub struct Judges {
     prices: Prices,
     budget_usd: Option<f64>,
     max_concurrency: usize,
+    /// Hours after which the judge is asked anew about rated answers, if it is to be.
+    pub calibration_every_hours: Option<u32>,
     /// The judges that were built last, by the ids of their configurations.
     built: Mutex<Vec<(String, Arc<dyn Judge>)>>,
 }
@@ -150,6 +152,7 @@ impl Judges {
             prices,
             budget_usd: settings.judge_budget_usd_per_day,
             max_concurrency: settings.judge_max_concurrency as usize,
+            calibration_every_hours: None,
             built: Mutex::default(),
         })
     }
@@ -169,6 +172,7 @@ impl Judges {
             prices: Prices::default(),
             budget_usd: None,
             max_concurrency,
+            calibration_every_hours: None,
             built: Mutex::default(),
         }
     }

@@ -98,6 +98,8 @@ pub mod turns;
 #[cfg(feature = "server")]
 pub mod usage;
 #[cfg(feature = "server")]
+pub mod validity;
+#[cfg(feature = "server")]
 mod verdicts;
 #[cfg(feature = "server")]
 pub mod waiting;
@@ -130,6 +132,8 @@ use judges::Judges;
 #[cfg(feature = "server")]
 use turns::ReadingTurns;
 #[cfg(feature = "server")]
+use validity::report::Agreements;
+#[cfg(feature = "server")]
 use waiting::Waiting;
 
 /// What every use case works with; one a process.
@@ -149,6 +153,8 @@ pub struct Evaluation {
     pub judges: Judges,
     /// What has not ended, as read last.
     pub waiting: Waiting,
+    /// How far judges agree with people, as worked out last.
+    pub agreements: Agreements,
     /// How many submissions a team may make.
     pub quota: QuotaSettings,
     /// Bytes of a prediction file, before and after decompression alike.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::domain::actor::Actor;
 use crate::domain::instant;
-use crate::domain::submission::SubmissionState;
+use crate::domain::submission::{SubmissionState, reason_fault};
 use crate::store::audit::insert_audit;
 use crate::store::configurations::{
     CURRENT, ConfigurationRow, STAGED, insert_configuration, load_configurations, lock_configurations,
@@ -19,6 +19,7 @@ use crate::store::{DbConnection, Store, StoreError, bump_board_revision, leases,
 use super::judges::{Judges, JudgesError};
 use super::lifecycle::start_anew;
 use super::rejudging::settle_rejudgings;
+use super::validity::gate::{AgreementChange, agreement_change};
 
 /// Why a configuration cannot be staged or made current.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +46,23 @@ pub enum StagingError {
         /// All published entries.
         entries: i64,
     },
+    /// It agrees less with people than the current one.
+    #[error(
+        "configuration `{id}` agrees less with people than the current one: {words}; `--accept-worse-agreement \"REASON\"` \
+         makes it current all the same, and the reason stays in the audit log"
+    )]
+    WorseAgreement {
+        /// The configuration.
+        id: String,
+        /// What is known, in words.
+        words: String,
+    },
+    /// The reason for accepting that is none.
+    #[error("the reason for a worse agreement {0}")]
+    Reason(String),
+    /// Stored answers cannot be read.
+    #[error("stored answers cannot be read: {0}")]
+    Answers(std::io::Error),
     /// The configuration cannot be had or read.
     #[error(transparent)]
     Judges(#[from] JudgesError),
@@ -158,7 +176,7 @@ pub async fn stage(
 }
 
 /// What making a configuration current came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Activated {
     /// The configuration that is current now.
     pub id: String,
@@ -168,19 +186,27 @@ pub struct Activated {
     pub retired: Option<String>,
     /// Submissions that were being graded or judged and start anew under it.
     pub restarted: usize,
+    /// What is known of its agreement with people beside the other's; none if it was current already.
+    pub agreement: Option<AgreementChange>,
 }
 
 /// Makes a configuration current in one step, the staged one unless another is named. The board is then what its scores
-/// say; nothing is judged for it.
+/// say; nothing is judged for it. One that agrees less with people than the current one needs a reason; where agreement is
+/// not known, nothing is held against it.
 ///
 /// # Errors
-/// When there is no such configuration, a published entry lacks complete scores under it, or the database fails.
+/// When there is no such configuration, a published entry lacks complete scores under it, it agrees less and no reason is
+/// given, or the database fails.
 pub async fn activate(
     store: &Store,
     actor: &Actor,
     id: Option<String>,
+    accept_worse_agreement: Option<String>,
     now_ms: i64,
 ) -> Result<Activated, StagingError> {
+    if let Some(fault) = accept_worse_agreement.as_deref().and_then(reason_fault) {
+        return Err(StagingError::Reason(fault.detail));
+    }
     let actor = actor.clone();
     store
         .write(move |connection| {
@@ -193,12 +219,21 @@ pub async fn activate(
             let current = of_state(CURRENT).ok_or(JudgesError::NoneCurrent)?;
             let (id, model) = (next.id.clone(), next.model.clone());
             if next.is_current() {
-                return Ok(Activated { id, model, retired: None, restarted: 0 });
+                return Ok(Activated { id, model, retired: None, restarted: 0, agreement: None });
             }
             let missing = load_unjudged(connection, &id)?.len();
             if missing > 0 {
                 let (entries, _) = load_coverage(connection)?;
                 return Err(StagingError::Unjudged { id, missing, entries });
+            }
+            let agreement = agreement_change(connection, &id, &current.id)?;
+            if agreement.is_worse() {
+                let words = agreement.words();
+                let Some(reason) = accept_worse_agreement else {
+                    return Err(StagingError::WorseAgreement { id, words });
+                };
+                let subject = (&actor, "accept_worse_agreement", id.as_str());
+                insert_audit(connection, now_ms, subject, Some(&words), Some(reason.trim()))?;
             }
             revoke_rejudgers(connection, &current.id)?;
             let restarted = restart_begun(connection, now_ms)?;
@@ -210,7 +245,13 @@ pub async fn activate(
             let subject = (&actor, "activate_judge", id.as_str());
             insert_audit(connection, now_ms, subject, Some(&current.id), Some(&id))?;
             bump_board_revision(connection)?;
-            Ok(Activated { id, model, retired: Some(current.id.clone()), restarted })
+            Ok(Activated {
+                id,
+                model,
+                retired: Some(current.id.clone()),
+                restarted,
+                agreement: Some(agreement),
+            })
         })
         .await
 }

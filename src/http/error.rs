@@ -1,5 +1,7 @@
 //! Every error as RFC 9457 `application/problem+json`. The only place that knows statuses.
 
+mod validity;
+
 use actix_web::error::{JsonPayloadError, PathError, QueryPayloadError};
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::http::{Method, StatusCode};

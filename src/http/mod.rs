@@ -2,6 +2,7 @@
 //! through a use case.
 
 mod admin;
+mod agreement;
 mod answers;
 mod auth;
 mod badge;
@@ -106,6 +107,7 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(health::check_health)
         .service(health::check_readiness)
         .service(benchmark::find_benchmark)
+        .service(agreement::find_agreement)
         .service(entries::find_entry)
         .service(compare::find_comparison)
         .service(badge::find_badge)

@@ -1,6 +1,7 @@
 //! What three judged integers are worth. Knows nothing of how they were come by.
 
 use crate::domain::column::CaptionDimension;
+use crate::domain::dimension::Dimension;
 use crate::domain::question::Rubric;
 
 /// Weights of camera, activity and relationship, in percent (paper, the judge's criteria for open-ended
@@ -23,6 +24,14 @@ pub fn caption_hundredths(scores: [u8; 3], dimension: CaptionDimension) -> u32 {
     100 * u32::from(scores[dimension.criterion()])
 }
 
+/// The value of an answer in the dimension in which people rate it, from 0 to 5.
+pub fn dimension_value(dimension: Dimension, scores: [u8; 3]) -> f64 {
+    match dimension.caption() {
+        None => oemu_value(scores),
+        Some(caption) => f64::from(scores[caption.criterion()]),
+    }
+}
+
 /// The value of one answer, from 0 to 5: the weighted one of an `oemu` answer, the mean of a caption's three.
 pub fn value(rubric: Rubric, scores: [u8; 3]) -> f64 {
     match rubric {
@@ -41,6 +50,12 @@ mod tests {
         assert_eq!(oemu_value([0, 1, 0]), 0.3);
         assert_eq!(oemu_value([0, 0, 1]), 0.35);
         assert_eq!(oemu_value([3, 4, 2]), 2.95);
+    }
+
+    #[test]
+    fn what_people_rate_is_the_weighted_value_or_one_criterion() {
+        let values = Dimension::ALL.iter().map(|dimension| dimension_value(*dimension, [4, 2, 1]));
+        assert_eq!(values.collect::<Vec<f64>>(), [2.35, 4.0, 2.0, 1.0]);
     }
 
     #[test]

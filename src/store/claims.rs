@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use diesel::dsl::{exists, not, sum};
 use diesel::prelude::*;
 
+use super::calibrations::load_calibration_reserved_usd;
 use super::configurations::lock_configuration;
 use super::connection::on_each;
 use super::leases::Lease;
@@ -84,6 +85,13 @@ pub fn does_test_want_money(connection: &mut DbConnection) -> Result<bool> {
     Ok(diesel::select(exists(waiting)).get_result(connection)?)
 }
 
+/// Dollars that calls under way may still cost: those about submissions. Needs [`lock_budget`].
+pub fn load_reserved_usd(connection: &mut DbConnection, now_ms: i64) -> Result<f64> {
+    let standing = judge_claims::table.filter(exists(standing_leases(now_ms)));
+    let reserved: Option<f64> = standing.select(sum(judge_claims::reserved_usd)).first(connection)?;
+    Ok(reserved.unwrap_or(0.0))
+}
+
 /// Reserves money for calls under the claims on `keys`, in their order, and says for how many of them there is enough.
 /// A reservation lapses with the lease of its claim. Needs [`lock_budget`].
 pub fn reserve_money(
@@ -95,9 +103,8 @@ pub fn reserve_money(
     now_ms: i64,
 ) -> Result<usize> {
     let Reservation { budget_usd, spent_usd, each_usd } = reservation;
-    let standing = judge_claims::table.filter(exists(standing_leases(now_ms)));
-    let reserved: Option<f64> = standing.select(sum(judge_claims::reserved_usd)).first(connection)?;
-    let reserved_usd = reserved.unwrap_or(0.0);
+    let reserved_usd =
+        load_reserved_usd(connection, now_ms)? + load_calibration_reserved_usd(connection, now_ms)?;
     let left_usd = budget_usd - spent_usd - reserved_usd;
     let enough = if each_usd > 0.0 { (left_usd / each_usd).max(0.0) as usize } else { usize::MAX };
     // While nothing is under way a last call may begin on what is left: what it costs in the end is mostly less.

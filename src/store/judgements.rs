@@ -7,6 +7,7 @@ use diesel::dsl::{exists, sum};
 use diesel::prelude::*;
 use diesel::upsert::excluded;
 
+use super::calibrations::load_calibration_spent_usd;
 use super::connection::on_each;
 use super::schema::{judge_spend, judgements};
 use super::{DbConnection, Result, StoreError};
@@ -151,13 +152,13 @@ pub fn add_spend(connection: &mut DbConnection, rows: Vec<SpendRow>) -> Result<(
     Ok(())
 }
 
-/// Dollars that a UTC day has cost so far.
+/// Dollars that a UTC day has cost so far, for submissions and for calibration.
 pub fn load_spent_usd(connection: &mut DbConnection, day: &str) -> Result<f64> {
     let spent: Option<f64> = judge_spend::table
         .filter(judge_spend::day.eq(day))
         .select(sum(judge_spend::cost_usd))
         .first(connection)?;
-    Ok(spent.unwrap_or(0.0))
+    Ok(spent.unwrap_or(0.0) + load_calibration_spent_usd(connection, day)?)
 }
 
 /// Whether the judge has scored an answer under a configuration at `at_ms` or later.

@@ -13,10 +13,13 @@ pub const RECONCILER: &str = "reconciler";
 /// The lease under which one process at a time works out rank ranges.
 pub const RANGES: &str = "ranges";
 
+/// The lease under which one process at a time asks the judge about rated answers.
+pub const CALIBRATION: &str = "calibration";
+
 /// A right to work on something, good until it expires or is taken over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// What it is for: a submission's id, [`RECONCILER`] or [`RANGES`].
+    /// What it is for: a submission's id, [`RECONCILER`], [`RANGES`] or [`CALIBRATION`].
     pub name: String,
     /// The process that holds it.
     pub owner: String,

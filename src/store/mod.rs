@@ -3,6 +3,7 @@
 
 pub mod archive;
 pub mod audit;
+pub mod calibrations;
 pub mod claims;
 pub mod configurations;
 mod connection;
@@ -21,6 +22,7 @@ pub mod public;
 pub mod publication;
 pub mod quota;
 pub mod ranges;
+pub mod ratings;
 pub mod record_keys;
 pub mod rejudgings;
 pub mod releases;

@@ -19,7 +19,7 @@ const WITH_BOARD: &str =
 const RELEASES: &str = "(SELECT id FROM releases WHERE split <> 'train')";
 
 /// Tables of which nothing is public.
-const LEFT_OUT: [&str; 17] = [
+const LEFT_OUT: [&str; 23] = [
     "leases",
     "video_files",
     "answer_keys",
@@ -36,6 +36,12 @@ const LEFT_OUT: [&str; 17] = [
     "answer_flags",
     "series_members",
     "letter_bands",
+    "rating_studies",
+    "rated_items",
+    "human_ratings",
+    "calibration_runs",
+    "calibration_answers",
+    "calibration_spend",
     "audit_log",
 ];
 

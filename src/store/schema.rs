@@ -7,6 +7,11 @@ mod scored;
 pub use archive::*;
 pub use board::*;
 pub use scored::*;
+mod validity;
+
+pub use archive::*;
+pub use board::*;
+pub use validity::*;
 
 diesel::table! {
     installation (id) {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use diesel::prelude::*;
+use diesel::sql_types::Text;
 
-use super::schema::{judge_configurations, judge_spend, teams};
+use super::schema::{calibration_spend, judge_configurations, judge_spend, teams};
 use super::{DbConnection, Result, stored};
 use crate::domain::question::Rubric;
 
@@ -31,9 +32,12 @@ pub struct Spend {
     pub cost_usd: f64,
 }
 
+/// What stands for a team's short name where the judge was asked about rated answers: no team can be called so.
+pub const CALIBRATION: &str = "(calibration)";
+
 /// What was spent from one UTC day to another, both counted.
 pub fn load_spend(connection: &mut DbConnection, from: &str, to: &str) -> Result<Vec<Spend>> {
-    let rows = judge_spend::table
+    let mut rows: Vec<Spend> = judge_spend::table
         .inner_join(teams::table.on(teams::id.eq(judge_spend::team_id)))
         .filter(judge_spend::day.ge(from))
         .filter(judge_spend::day.le(to))
@@ -50,6 +54,23 @@ pub fn load_spend(connection: &mut DbConnection, from: &str, to: &str) -> Result
             judge_spend::cost_usd,
         ))
         .load(connection)?;
+    let for_calibration: Vec<Spend> = calibration_spend::table
+        .filter(calibration_spend::day.ge(from))
+        .filter(calibration_spend::day.le(to))
+        .order((calibration_spend::day, calibration_spend::rubric, calibration_spend::configuration_id))
+        .select((
+            calibration_spend::day,
+            CALIBRATION.into_sql::<Text>(),
+            calibration_spend::rubric,
+            calibration_spend::configuration_id,
+            calibration_spend::calls,
+            calibration_spend::prompt_tokens,
+            calibration_spend::cached_tokens,
+            calibration_spend::completion_tokens,
+            calibration_spend::cost_usd,
+        ))
+        .load(connection)?;
+    rows.extend(for_calibration);
     Ok(rows)
 }
 

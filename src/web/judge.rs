@@ -1,14 +1,19 @@
 //! `/judge`: who scores open-ended answers, by what words, and what is known of how well. Shows no secret of a
 //! configuration and no money.
 
+use std::sync::Arc;
+
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use maud::{Markup, html};
 use sha2::{Digest as _, Sha256};
 
+use super::agreement_words::{ceiling, leniency, whose};
 use super::frame::{self, Page, Sharing, Viewer, when};
 use super::{Pages, refusal};
 use crate::domain::question::Rubric;
+use crate::evaluation::validity::measuring::AgreementError;
+use crate::evaluation::validity::report::AgreementReport;
 use crate::judge::{Configuration, Kind};
 use crate::store::StoreError;
 use crate::store::configurations::{ConfigurationRow, load_configurations};
@@ -20,12 +25,32 @@ struct Seen {
     rows: Vec<ConfigurationRow>,
     /// None where the submissions that it counts are not in the database.
     record: Option<JudgeRecord>,
+    /// What is known of agreement with people, of this or another judge; none where nobody has rated.
+    agreement: Option<Arc<AgreementReport>>,
 }
 
 pub(super) async fn show(_request: HttpRequest, pages: web::Data<Pages>) -> HttpResponse {
-    let store = &pages.evaluation.store;
-    let is_whole = !store.is_public_archive();
-    let seen: Result<Seen, StoreError> = store
+    let seen = load(&pages).await;
+    match seen {
+        Ok(seen) => refusal::html(StatusCode::OK, page(&seen, pages.public_origin.as_deref())),
+        Err(error) => {
+            tracing::error!(%error, "the judge page could not be built");
+            let detail = "The database is not to be reached. Try again in a moment.";
+            super::message(StatusCode::SERVICE_UNAVAILABLE, "The page cannot be shown", detail)
+        }
+    }
+}
+
+async fn load(pages: &Pages) -> Result<Seen, StoreError> {
+    let evaluation = &pages.evaluation;
+    let agreement = match evaluation.agreements.report(&evaluation.store, None).await {
+        Ok(report) => Some(report),
+        Err(AgreementError::Store(error)) => return Err(error),
+        Err(_) => None,
+    };
+    let is_whole = !evaluation.store.is_public_archive();
+    evaluation
+        .store
         .snapshot(move |connection| {
             let mut rows = load_configurations(connection)?;
             rows.retain(ConfigurationRow::has_board);
@@ -35,17 +60,9 @@ pub(super) async fn show(_request: HttpRequest, pages: web::Data<Pages>) -> Http
                 Some(current) => Some(load_judge_record(connection, &current.id)?),
                 None => None,
             };
-            Ok(Seen { rows, record })
+            Ok(Seen { rows, record, agreement })
         })
-        .await;
-    match seen {
-        Ok(seen) => refusal::html(StatusCode::OK, page(&seen, pages.public_origin.as_deref())),
-        Err(error) => {
-            tracing::error!(%error, "the judge page could not be built");
-            let detail = "The database is not to be reached. Try again in a moment.";
-            super::message(StatusCode::SERVICE_UNAVAILABLE, "The page cannot be shown", detail)
-        }
-    }
+        .await
 }
 
 fn page(seen: &Seen, origin: Option<&str>) -> Markup {
@@ -59,7 +76,7 @@ fn page(seen: &Seen, origin: Option<&str>) -> Markup {
                 (status(row, configuration))
                 (scope())
                 (in_force(row, configuration))
-                (believable())
+                (believable(row, seen.agreement.as_deref()))
                 @if let Some(done) = &seen.record { (record(done)) }
                 (over_time(&seen.rows))
                 @if configuration.kind == Kind::Llm { (words(configuration)) }
@@ -149,18 +166,38 @@ fn in_force(row: &ConfigurationRow, configuration: &Configuration) -> Markup {
     }
 }
 
-fn believable() -> Markup {
+/// What is known of the agreement of the configuration in force.
+fn believable(current: &ConfigurationRow, report: Option<&AgreementReport>) -> Markup {
+    let own = report.filter(|report| report.judge.configuration.as_ref() == Some(&current.id));
     html! {
         section aria-labelledby="believable" {
             h2 #believable { "How far it agrees with people" }
-            p {
-                strong { "Not known here. " }
-                "No human ratings of answers have been imported into this server, so nothing is said of this configuration. The \
-                 paper had six experts rate 100 questions, three ratings each, and reports that they are largely consistent with \
-                 its own judge, GPT-5.5, with some gap between the two; that judge had other prompts than this one."
+            @match (own, report) {
+                (Some(report), _) => {
+                    p {
+                        "People rated " (report.overall.items) " answers that it has scored too. " (leniency(&report.overall)) " "
+                        (ceiling(&report.overall))
+                    }
+                }
+                (None, Some(report)) => {
+                    p {
+                        strong { "Not known of this configuration. " }
+                        "People rated " (report.overall.items) " answers; this configuration has not judged them. " (whose(report))
+                    }
+                }
+                (None, None) => {
+                    p {
+                        strong { "Not known here. " }
+                        "No human ratings of answers have been imported into this server, so nothing is said of this configuration. \
+                         The paper had six experts rate 100 questions, three ratings each, and reports that they are largely \
+                         consistent with its own judge, GPT-5.5, with some gap between the two; that judge had other prompts than \
+                         this one."
+                    }
+                }
             }
+            @if report.is_some() { p { a href="/judge/agreement" { "All figures, by type and with their intervals" } } }
             p {
-                "Until then take a difference of a few tenths of a point between models of different style with care: a judge can \
+                "Take a difference of a few tenths of a point between models of different style with care: a judge can \
                  favour a way of writing. The intervals on the board cover which videos were chosen, not the judge's own error."
             }
         }

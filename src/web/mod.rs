@@ -2,6 +2,8 @@
 
 mod about;
 mod admin;
+mod agreement;
+mod agreement_words;
 mod answers;
 mod assets;
 mod board;
@@ -139,6 +141,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
     page("/og/board.png", vec![web::get().to(og::show_board)]);
     page("/og/entries/{file}", vec![web::get().to(og::show_entry)]);
     page("/judge", vec![web::get().to(judge::show)]);
+    page("/judge/agreement", vec![web::get().to(agreement::show)]);
     page("/about", vec![web::get().to(about::show)]);
     page("/compare", vec![web::get().to(compare::show)]);
     page("/sign-in", vec![web::get().to(sign_in::show), web::post().to(sign_in::sign_in)]);

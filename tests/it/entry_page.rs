@@ -175,7 +175,7 @@ async fn an_entrys_page_tells_its_scores_under_every_judge() {
     judge_command(&secchi.ground, &["stage"], &judge.flags_of("b", AT_ONCE)).stdout();
     secchi.drain().await;
     let store = &secchi.running.evaluation.store;
-    activate(store, &Actor::command_line(), None, secchi.clock.now_ms()).await.unwrap();
+    activate(store, &Actor::command_line(), None, None, secchi.clock.now_ms()).await.unwrap();
     let now = secchi.get_json(&format!("/api/v1{}", path(&submission)), None).await;
     let shown = page(&secchi, &path(&submission)).await;
     let value = |of: &Value| {

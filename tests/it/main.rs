@@ -87,5 +87,6 @@ mod support;
 mod surface;
 mod traces;
 mod usage;
+mod validity;
 mod verify;
 mod videos;

@@ -84,6 +84,9 @@ impl Operation {
             "withdraw_submission" | "withdraw_any_submission" => {
                 request.json(&json!({ "reason": "a wrong checkpoint" }))
             }
+            "create_ratings" => request.body(
+                "item,question_id,dimension,rater,rating,judge_score\nS1,MVK--reef--q5,OEMU,E1,3,2.65\n",
+            ),
             "update_series" => request.json(&json!({ "reason": "an ablation" })),
             "create_decision" => request.json(&val_decision()),
             "create_correction" => request.json(&json!({ "notice": "Three keys were wrong." })),

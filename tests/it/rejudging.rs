@@ -200,9 +200,15 @@ async fn submissions_that_come_while_judges_change_all_end_with_the_scores_of_on
     let changed = async {
         for (id, _) in [&expected[1], &expected[0]].repeat(6) {
             let store = &secchi.running.evaluation.store;
-            activate(store, &Actor::command_line(), id.as_str().map(str::to_owned), secchi.clock.now_ms())
-                .await
-                .unwrap();
+            activate(
+                store,
+                &Actor::command_line(),
+                id.as_str().map(str::to_owned),
+                None,
+                secchi.clock.now_ms(),
+            )
+            .await
+            .unwrap();
             reconcile(&secchi.running.evaluation, &secchi.running.owner).await.unwrap();
             tokio::time::sleep(Duration::from_millis(40)).await;
         }

@@ -69,6 +69,8 @@ const TABLE: &[(&str, Who, On, u16)] = &[
     ("find_document", Who::All, On::Nothing, 200),
     ("find_benchmark", Who::All, On::Nothing, 200),
     ("find_leaderboard", Who::All, On::Nothing, 200),
+    // The ratings that `create_ratings` took in before.
+    ("find_agreement", Who::All, On::Nothing, 200),
     ("find_entry", Who::All, On::Scored, 200),
     ("find_comparison", Who::All, On::TwoScored, 200),
     ("find_badge", Who::All, On::Scored, 200),
@@ -106,6 +108,8 @@ const TABLE: &[(&str, Who, On, u16)] = &[
     ("find_reviewed_entry", Who::All, On::Reviewed, 200),
     ("list_answers", Who::Owner, On::Scored, 200),
     ("list_all_submissions", Who::Maintainer, On::Nothing, 200),
+    ("create_ratings", Who::Maintainer, On::Nothing, 200),
+    ("list_ratings", Who::Maintainer, On::Nothing, 200),
     ("list_flags", Who::Maintainer, On::Nothing, 200),
     ("list_series", Who::Maintainer, On::Nothing, 200),
     // Nothing is withheld of a submission to val.

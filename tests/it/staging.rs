@@ -196,7 +196,7 @@ async fn who_reads_the_board_while_judges_change_never_sees_rows_of_two() {
     let store = &secchi.running.evaluation.store;
     let mut expected = Vec::new();
     for id in [&b, &a] {
-        activate(store, &Actor::command_line(), Some(id.clone()), secchi.clock.now_ms()).await.unwrap();
+        activate(store, &Actor::command_line(), Some(id.clone()), None, secchi.clock.now_ms()).await.unwrap();
         let board = secchi.get_json(BOARD, None).await;
         assert_eq!(board["judge"]["configuration"], **id);
         expected.push(board);
@@ -215,7 +215,7 @@ async fn who_reads_the_board_while_judges_change_never_sees_rows_of_two() {
     let change = async {
         for _ in 0..10 {
             for id in [&b, &a] {
-                activate(store, &Actor::command_line(), Some(id.clone()), secchi.clock.now_ms())
+                activate(store, &Actor::command_line(), Some(id.clone()), None, secchi.clock.now_ms())
                     .await
                     .unwrap();
                 // Longer than a board is taken for the present one unasked.

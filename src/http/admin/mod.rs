@@ -3,6 +3,7 @@
 mod decisions;
 mod flags;
 mod releases;
+mod ratings;
 mod series;
 mod signups;
 mod submissions;
@@ -28,6 +29,8 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(releases::cancel_correction)
         .service(releases::update_active_release)
         .service(usage::find_judge_usage)
+        .service(ratings::create_ratings)
+        .service(ratings::list_ratings)
         .service(signups::list_signups)
         .service(signups::approve_signup)
         .service(signups::reject_signup)

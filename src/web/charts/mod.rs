@@ -7,6 +7,7 @@
 mod axis;
 mod intervals;
 mod marks;
+mod people;
 mod profile;
 mod progress;
 mod scatter;
@@ -19,6 +20,7 @@ use maud::{Markup, html};
 pub(super) use axis::Axis;
 pub(super) use intervals::intervals;
 pub(super) use marks::cut;
+pub(super) use people::people;
 pub(super) use profile::profile;
 pub(super) use progress::best_over_time;
 pub(super) use scatter::scatter;

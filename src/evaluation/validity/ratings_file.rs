@@ -1,0 +1,407 @@
+//! Reading a CSV file of human ratings: all of it, or every fault with its place. Knows no database.
+
+use std::collections::HashMap;
+
+use csv::{ByteRecord, ReaderBuilder};
+use serde::Serialize;
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::domain::dimension::Dimension;
+use crate::domain::question::QuestionFormat;
+use crate::predictions::max_answer_bytes;
+use crate::store::ratings::Rated;
+
+/// The columns that a file has, in any order.
+pub const COLUMNS: [&str; 6] = ["item", "question_id", "dimension", "rater", "rating", "judge_score"];
+
+/// The column that a file may have besides: the text of the rated answer.
+pub const ANSWER: &str = "answer";
+
+/// Bytes of a file at most.
+pub const MAX_BYTES: usize = 16 << 20;
+
+/// Characters of an item's or a rater's name at most.
+const MAX_NAME_CHARS: usize = 100;
+
+/// What is wrong in a file of ratings, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RatingFault {
+    /// The line, from 1.
+    pub line: u64,
+    /// The column's name, where one cell is at fault.
+    pub column: Option<&'static str>,
+    /// What is wrong and how to mend it.
+    pub detail: String,
+}
+
+/// A file of ratings.
+pub struct RatingsFile {
+    /// What was rated, with the line of its first row.
+    pub items: Vec<(u64, Rated)>,
+}
+
+impl RatingsFile {
+    /// Whether the rated answers are there.
+    pub fn has_answers(&self) -> bool {
+        self.items.iter().any(|(_, rated)| rated.answer.is_some())
+    }
+}
+
+/// Reads a file whole.
+///
+/// # Errors
+/// Every fault of it, by line.
+pub fn read(bytes: &[u8]) -> Result<RatingsFile, Vec<RatingFault>> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut reading = Reading::default();
+    if bytes.len() > MAX_BYTES {
+        reading.fault(1, None, format!("the file has more than {MAX_BYTES} bytes; split it"));
+        return Err(reading.faults);
+    }
+    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes);
+    let mut lines = LineCount { bytes, at: 0, line: 1 };
+    let mut record = ByteRecord::new();
+    let mut columns = None;
+    // Reading from memory cannot fail: rows may have any number of cells of any bytes.
+    while reader.read_byte_record(&mut record).is_ok_and(|is_more| is_more) {
+        let line = lines.line_of(record.position().map_or(0, csv::Position::byte));
+        let Ok(cells) = record.iter().map(str::from_utf8).collect::<Result<Vec<&str>, _>>() else {
+            reading.fault(line, None, "the row is not UTF-8; save the file as CSV in UTF-8".into());
+            continue;
+        };
+        match &columns {
+            None => match reading.header(line, &cells) {
+                Some(found) => columns = Some(found),
+                None => return Err(reading.faults),
+            },
+            Some(columns) => reading.row(line, columns, &cells),
+        }
+        if lines.is_unclosed(&reader) {
+            reading.fault(
+                line,
+                None,
+                "a quote is opened here and closed nowhere; close it, or double it".into(),
+            );
+        }
+    }
+    if reading.faults.is_empty() && reading.items.is_empty() {
+        let words = "the file holds no rating; write one row for each rating under a header";
+        reading.fault(1, None, words.into());
+    }
+    if reading.faults.is_empty() { Ok(RatingsFile { items: reading.items }) } else { Err(reading.faults) }
+}
+
+/// Counts lines as editors do; rows may hold line ends, and the reader's own count stumbles over CRLF.
+struct LineCount<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    line: u64,
+}
+
+impl LineCount<'_> {
+    /// The line on which the row stands that begins at this byte or after the line ends there.
+    fn line_of(&mut self, byte: u64) -> u64 {
+        let start = usize::try_from(byte).unwrap_or(usize::MAX).min(self.bytes.len());
+        let ends = self.bytes[start..].iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+        let new = &self.bytes[self.at.min(start + ends)..start + ends];
+        self.line += new.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.at = start + ends;
+        self.line
+    }
+
+    /// Whether the file ended within the quotes of the row that was read last.
+    fn is_unclosed(&self, reader: &csv::Reader<&[u8]>) -> bool {
+        let is_last = reader.position().byte() >= self.bytes.len() as u64;
+        is_last && self.bytes[self.at..].iter().filter(|byte| **byte == b'"').count() % 2 == 1
+    }
+}
+
+/// Where each column stands in a row.
+struct Columns {
+    places: [usize; COLUMNS.len()],
+    answer: Option<usize>,
+    count: usize,
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Reading {
+    items: Vec<(u64, Rated)>,
+    by_name: HashMap<String, usize>,
+    faults: Vec<RatingFault>,
+}
+
+impl Reading {
+    fn fault(&mut self, line: u64, column: Option<&'static str>, detail: String) {
+        self.faults.push(RatingFault { line, column, detail });
+    }
+
+    fn header(&mut self, line: u64, cells: &[&str]) -> Option<Columns> {
+        let names: Vec<&str> = cells.iter().map(|cell| cell.trim()).collect();
+        let find = |wanted: &str| names.iter().position(|name| *name == wanted);
+        let missing: Vec<&str> = COLUMNS.into_iter().filter(|column| find(column).is_none()).collect();
+        if !missing.is_empty() {
+            let missing = missing.join("`, `");
+            let detail =
+                format!("the header lacks `{missing}`; write `{}` above the rows", COLUMNS.join(","));
+            self.fault(line, None, detail);
+        }
+        for (place, name) in names.iter().enumerate() {
+            let known = COLUMNS.iter().chain([&ANSWER]).find(|known| *known == name);
+            match known {
+                None => {
+                    let name = name.escape_debug();
+                    let known = COLUMNS.join("`, `");
+                    let detail =
+                        format!("`{name}` is no column; leave it out: there are `{known}` and `{ANSWER}`");
+                    self.fault(line, None, detail);
+                }
+                Some(known) if find(name) != Some(place) => {
+                    self.fault(line, Some(known), "the column is there twice; keep one".into());
+                }
+                Some(_) => {}
+            }
+        }
+        let places = COLUMNS.map(|column| find(column).unwrap_or_default());
+        self.faults.is_empty().then(|| Columns { places, answer: find(ANSWER), count: names.len() })
+    }
+
+    fn row(&mut self, line: u64, columns: &Columns, cells: &[&str]) {
+        if cells.len() != columns.count {
+            let detail = format!(
+                "the row has {} cells under {} columns; write as many, with quotes around a text that holds commas",
+                cells.len(),
+                columns.count
+            );
+            return self.fault(line, None, detail);
+        }
+        let before = self.faults.len();
+        let cell: [&str; COLUMNS.len()] = columns.places.map(|place| cells[place].trim());
+        let [item, question_id, dimension, rater, rating, judge_score] = cell;
+        let item = self.name(line, "item", item);
+        let rater = self.name(line, "rater", rater);
+        let question_id = self.question_id(line, question_id);
+        let dimension = self.dimension(line, dimension);
+        let rating = self.rating(line, rating);
+        let judge_score = self.judge_score(line, judge_score, columns.answer.is_some());
+        let answer = columns.answer.and_then(|place| self.answer(line, cells[place]));
+        let (Some(dimension), Some(rating)) = (dimension, rating) else { return };
+        if self.faults.len() > before {
+            return;
+        }
+        let rated = Rated { item, question_id, dimension, judge_score, answer, ratings: Vec::new() };
+        self.add(line, rated, rater, rating);
+    }
+
+    /// Adds a rating to its item, whose rows all say the same of it.
+    fn add(&mut self, line: u64, rated: Rated, rater: String, rating: u8) {
+        let next = self.items.len();
+        let place = *self.by_name.entry(rated.item.clone()).or_insert(next);
+        if place == next {
+            self.items.push((line, rated.clone()));
+        }
+        let (first_line, first) = &mut self.items[place];
+        let first_line = *first_line;
+        let differing = [
+            ("question_id", first.question_id != rated.question_id),
+            ("dimension", first.dimension != rated.dimension),
+            ("judge_score", first.judge_score != rated.judge_score),
+            (ANSWER, first.answer != rated.answer),
+        ];
+        let is_twice = first.ratings.iter().any(|(other, _)| *other == rater);
+        if is_twice {
+            let detail = format!(
+                "`{}` has rated `{}` already; keep one of the rows",
+                rater.escape_debug(),
+                rated.item.escape_debug()
+            );
+            return self.fault(line, Some("rater"), detail);
+        }
+        first.ratings.push((rater, rating));
+        for (column, _) in differing.into_iter().filter(|(_, differs)| *differs) {
+            let detail = format!(
+                "it differs from line {first_line} of the same item `{}`; write the same, or give the row another item",
+                rated.item.escape_debug()
+            );
+            self.fault(line, Some(column), detail);
+        }
+    }
+
+    fn name(&mut self, line: u64, column: &'static str, text: &str) -> String {
+        let chars = text.chars().count();
+        if chars == 0 || chars > MAX_NAME_CHARS || text.chars().any(char::is_control) {
+            let detail =
+                format!("`{}` is no name; give 1 to {MAX_NAME_CHARS} characters", text.escape_debug());
+            self.fault(line, Some(column), detail);
+        }
+        text.to_owned()
+    }
+
+    fn question_id(&mut self, line: u64, text: &str) -> String {
+        let id: String = text.nfc().collect();
+        if video_of(&id).is_none() {
+            let detail = format!(
+                "`{}` is no question id; write it as `{{collection}}--{{stem}}--q{{n}}`, as the release does",
+                text.escape_debug()
+            );
+            self.fault(line, Some("question_id"), detail);
+        }
+        id
+    }
+
+    fn dimension(&mut self, line: u64, text: &str) -> Option<Dimension> {
+        let dimension = Dimension::parse(text);
+        if dimension.is_none() {
+            let known: Vec<&str> = Dimension::ALL.iter().map(|dimension| dimension.as_str()).collect();
+            let detail =
+                format!("`{}` is no dimension; write one of {}", text.escape_debug(), known.join(", "));
+            self.fault(line, Some("dimension"), detail);
+        }
+        dimension
+    }
+
+    fn rating(&mut self, line: u64, text: &str) -> Option<u8> {
+        let rating = text.parse().ok().filter(|rating| *rating <= 5 && text.len() == 1);
+        if rating.is_none() {
+            let detail = format!(
+                "`{}` is no rating; write a whole number from 0 to 5, and leave out a row that was not rated",
+                text.escape_debug()
+            );
+            self.fault(line, Some("rating"), detail);
+        }
+        rating
+    }
+
+    fn judge_score(&mut self, line: u64, text: &str, has_answers: bool) -> Option<f64> {
+        if text.is_empty() {
+            if !has_answers {
+                let detail = "it is empty; give the judge's score, or a column `answer` with what was rated, so that the \
+                              judge can be asked";
+                self.fault(line, Some("judge_score"), detail.into());
+            }
+            return None;
+        }
+        let is_plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let score = text.parse::<f64>().ok().filter(|score| is_plain && (0.0..=5.0).contains(score));
+        if score.is_none() {
+            let detail = format!("`{}` is no score; write a number from 0 to 5", text.escape_debug());
+            self.fault(line, Some("judge_score"), detail);
+        }
+        score
+    }
+
+    fn answer(&mut self, line: u64, text: &str) -> Option<String> {
+        let most = max_answer_bytes(QuestionFormat::OpenEnded);
+        if text.trim().is_empty() {
+            self.fault(line, Some(ANSWER), "it is empty; give the text that was rated".into());
+        } else if text.len() > most {
+            let detail = format!(
+                "it has {} bytes, and no answer has more than {most}; give what was rated",
+                text.len()
+            );
+            self.fault(line, Some(ANSWER), detail);
+        }
+        Some(text.to_owned())
+    }
+}
+
+/// The video that a question is about, by the question's id; none where it is no id.
+pub fn video_of(question_id: &str) -> Option<&str> {
+    let (video, number) = question_id.rsplit_once("--q")?;
+    let (collection, stem) = video.split_once("--")?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_plain = !question_id.chars().any(|c| c.is_control() || c.is_whitespace());
+    (is_number && is_plain && !collection.is_empty() && !stem.is_empty()).then_some(video)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = "item,question_id,dimension,rater,rating,judge_score";
+
+    fn faults(text: &str) -> Vec<(u64, Option<&'static str>, String)> {
+        let faults = read(text.as_bytes()).err().unwrap_or_default();
+        faults.into_iter().map(|fault| (fault.line, fault.column, fault.detail)).collect()
+    }
+
+    #[test]
+    fn the_files_of_the_human_study_is_read_whole() {
+        let file = read(include_bytes!("../../../tests/fixtures/human/ratings.csv")).ok().unwrap();
+        assert_eq!(file.items.len(), 100);
+        assert!(file.items.iter().all(|(_, rated)| rated.ratings.len() == 3) && !file.has_answers());
+        assert_eq!(file.items[1].0, 5);
+        assert_eq!(file.items[1].1.judge_score, Some(4.3));
+    }
+
+    #[test]
+    fn every_fault_is_told_at_once_with_its_line_and_column() {
+        let text = format!(
+            "{HEADER}\r\nS1,A--b--q5,OEMU,E1,6,2.5\r\n\r\nS1,A--b--q5,BEH,E2,4,2.5\r\nS2,A--b,XX,,3.5,\r\nS3,A--b--q5\r\n\
+             S1,A--b--q5,OEMU,E2,3,2.5\r\nS1,A--b--q5,OEMU,E2,4,2.6\r\n"
+        );
+        let found = faults(&text);
+        let places: Vec<_> = found.iter().map(|(line, column, _)| (*line, column.unwrap_or("-"))).collect();
+        let expected = [
+            (2, "rating"),
+            (5, "rater"),
+            (5, "question_id"),
+            (5, "dimension"),
+            (5, "rating"),
+            (5, "judge_score"),
+            (6, "-"),
+            (7, "rater"),
+            (8, "rater"),
+        ];
+        assert_eq!(places, expected, "{found:#?}");
+    }
+
+    #[test]
+    fn rows_of_one_item_that_contradict_each_other_are_faults() {
+        let text =
+            format!("{HEADER},answer\nS1,A--b--q5,OEMU,E1,1,2.5,\"a, b\nc\"\nS1,A--b--q6,BEH,E2,1,2.6,d\n");
+        let found = faults(&text);
+        let columns: Vec<_> = found.iter().map(|(line, column, _)| (*line, column.unwrap())).collect();
+        let all = ["question_id", "dimension", "judge_score", "answer"];
+        assert_eq!(columns, all.map(|column| (4, column)), "{found:#?}");
+        assert!(found[0].2.contains("line 2"));
+    }
+
+    #[test]
+    fn a_header_says_what_it_lacks_and_what_it_has_too_much() {
+        let found = faults("item,question_id,dimension,rater,rating,rating,colour\nx\n");
+        assert_eq!(found.len(), 3, "{found:#?}");
+        assert!(found[0].2.contains("lacks `judge_score`"));
+        assert!(found.iter().any(|(_, column, _)| *column == Some("rating")));
+        assert!(found.iter().any(|(.., detail)| detail.contains("`colour`")));
+    }
+
+    #[test]
+    fn what_is_no_table_of_ratings_is_refused() {
+        assert!(faults("")[0].2.contains("no rating"));
+        assert!(faults(&format!("{HEADER}\n"))[0].2.contains("no rating"));
+        assert!(read(b"item\xff\n").err().unwrap()[0].detail.contains("UTF-8"));
+        let unclosed = faults(&format!("{HEADER},answer\nS1,A--b--q5,OEMU,E1,1,2.5,\"never\nended\n"));
+        assert!(
+            unclosed.iter().any(|(line, _, detail)| *line == 2 && detail.contains("quote")),
+            "{unclosed:?}"
+        );
+    }
+
+    #[test]
+    fn a_judges_score_may_be_left_out_where_the_answer_is_there() {
+        let text = format!("\u{feff}{HEADER},answer\nS1,A--b--q5,OEMU,E1,1,,\"say \"\"x\"\"\"\n");
+        let file = read(text.as_bytes()).ok().unwrap();
+        assert!(file.has_answers());
+        assert_eq!(file.items[0].1.answer.as_deref(), Some("say \"x\""));
+        assert_eq!(file.items[0].1.judge_score, None);
+    }
+
+    #[test]
+    fn a_question_id_names_its_video() {
+        assert_eq!(video_of("MVK--Tulamben_Dec2022_0703--q5"), Some("MVK--Tulamben_Dec2022_0703"));
+        for wrong in ["", "a--q1", "--b--q1", "a--b--q", "a--b--qx", "a--b", "a b--c--q1"] {
+            assert_eq!(video_of(wrong), None, "{wrong}");
+        }
+    }
+}
