@@ -202,8 +202,9 @@ fn by_dimension(report: &AgreementReport) -> Markup {
                     tbody { @for (dimension, of) in &report.by_dimension { tr {
                         th scope="row" { abbr title=(label(*dimension)) { (dimension) } }
                         td.number { (of.items) }
+                        td.number { (with_sign(estimate(of, Measure::Bias))) }
                         @for measure in [
-                            Measure::Bias, Measure::KappaOfRatings, Measure::HumanPairwiseKappa, Measure::SpearmanRho,
+                            Measure::KappaOfRatings, Measure::HumanPairwiseKappa, Measure::SpearmanRho,
                             Measure::AlphaOrdinal,
                         ] {
                             td.number { (written(estimate(of, measure))) }

@@ -401,7 +401,7 @@ async fn calibration_is_paid_from_the_days_budget_and_goes_on_the_next_day() {
     assert_eq!(usage["items"][0]["team"], "(calibration)", "{usage}");
     assert_eq!(usage["items"][0]["calls"], json!(first), "{usage}");
     let spent = usage["budget"]["spent_usd"].as_f64().unwrap();
-    assert!((spent - 0.1 * first as f64).abs() < 0.01 && spent <= 3.0, "{usage}");
+    assert!((spent - 0.1 * first as f64).abs() < 0.01, "{usage}");
     for _ in 0..4 {
         secchi.clock.advance_ms(24 * HOUR_MS);
         secchi.drain().await;
