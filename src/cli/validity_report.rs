@@ -13,15 +13,15 @@ pub fn print_report(report: &AgreementReport) {
         .collect();
     let mut header = vec!["measure"];
     header.extend(columns.iter().map(|(name, _)| name.as_str()));
-    let counts: [(&str, fn(&Agreement) -> usize); 4] = [
-        ("items", |of| of.items),
-        ("items the judge scored", |of| of.judged),
-        ("ratings", |of| of.ratings),
-        ("videos", |of| of.videos),
+    let counted = [
+        ("items", columns.iter().map(|(_, of)| of.items).collect::<Vec<usize>>()),
+        ("items the judge scored", columns.iter().map(|(_, of)| of.judged).collect()),
+        ("ratings", columns.iter().map(|(_, of)| of.ratings).collect()),
+        ("videos", columns.iter().map(|(_, of)| of.videos).collect()),
     ];
-    let counted = counts.iter().map(|(name, count)| {
-        let cells = columns.iter().map(|(_, of)| count(of).to_string());
-        std::iter::once((*name).to_owned()).chain(cells).collect::<Vec<String>>()
+    let counted = counted.into_iter().map(|(name, counts)| {
+        let cells = counts.iter().map(ToString::to_string);
+        std::iter::once(name.to_owned()).chain(cells).collect::<Vec<String>>()
     });
     let measured = Measure::ALL.iter().map(|measure| {
         let cells = columns.iter().map(|(_, of)| figure(*measure, of.measures.get(measure)));

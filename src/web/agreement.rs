@@ -156,7 +156,7 @@ fn overall(of: &Agreement) -> Markup {
         section aria-labelledby="measures" {
             h2 #measures { "Agreement, all types together" }
             div.scroll tabindex="0" role="region" aria-labelledby="measures" {
-                table {
+                table.scores {
                     thead { tr {
                         th scope="col" { "Measure (95 % interval)" }
                         th.number scope="col" { "Judge with people" }
@@ -180,7 +180,7 @@ fn overall(of: &Agreement) -> Markup {
                 }
             }
             @if let Some(p) = p {
-                p { small { "Two-sided p of Spearman's rho: " (format!("{p:.1e}")) "." } }
+                p.facts { "Two-sided p of Spearman's rho: " (format!("{p:.1e}")) "." }
             }
         }
     }
@@ -221,7 +221,7 @@ fn bands(of: &Agreement) -> Markup {
         section aria-labelledby="bands" {
             h2 #bands { "Where the judge is milder or stricter" }
             div.scroll tabindex="0" role="region" aria-labelledby="bands" {
-                table {
+                table.scores {
                     thead { tr {
                         th scope="col" { "People's mean, rounded" } th.number scope="col" { "Items" }
                         th.number scope="col" { "Judge minus people (95 % interval)" }
@@ -232,11 +232,9 @@ fn bands(of: &Agreement) -> Markup {
                     } } }
                 }
             }
-            p {
-                small {
-                    "Some of a slope here is chance: where three people happen to agree on an end of the scale, any second opinion \
+            p.facts {
+                "Some of a slope here is chance: where three people happen to agree on an end of the scale, any second opinion \
                      lies nearer to the middle."
-                }
             }
         }
     }

@@ -190,7 +190,7 @@ impl Calibrating<'_> {
         let begun = begun?;
         let lease = begun.lease.clone();
         let run = Running { calibrating: self, judge, stopping: stopping.clone(), begun };
-        let ended = run.to_the_end(&questions).await;
+        let ended = run.finish_all(&questions).await;
         let released: Result<(), StoreError> =
             self.store.write(move |connection| release_lease(connection, &lease)).await;
         let ended = ended?;

@@ -35,7 +35,7 @@ pub(super) struct Running<'a> {
 
 impl Running<'_> {
     /// Asks about what is left, until nothing is or something stands in the way.
-    pub(super) async fn to_the_end(
+    pub(super) async fn finish_all(
         mut self,
         questions: &Questions,
     ) -> Result<CalibrationEnd, CalibrationError> {
@@ -75,7 +75,7 @@ impl Running<'_> {
                     Err(Failure::Stopped) => again.push(target),
                     Err(failure @ Failure::Pause { .. }) => {
                         let advice = failure.advice().map(|advice| format!("; {advice}")).unwrap_or_default();
-                        obstacle = Some(format!("{failure}{advice}"));
+                        obstacle.get_or_insert(format!("{failure}{advice}"));
                         again.push(target);
                     }
                 }
@@ -86,7 +86,7 @@ impl Running<'_> {
                 return Ok(paused(reason, &left));
             }
         }
-        self.finish().await
+        self.end().await
     }
 
     /// Why no call can be made now, if so.
@@ -236,7 +236,7 @@ impl Running<'_> {
         if held? { Ok(()) } else { Err(CalibrationError::Elsewhere) }
     }
 
-    async fn finish(self) -> Result<CalibrationEnd, CalibrationError> {
+    async fn end(self) -> Result<CalibrationEnd, CalibrationError> {
         let Begun { lease, study, rated, mut run, done } = self.begun;
         let now_ms = self.calibrating.clock.now_ms();
         let finished: Result<Run, CalibrationError> = self

@@ -63,13 +63,15 @@ pub async fn import_ratings(
     if let Some(wrong) = judge.as_ref().filter(|judge| !is_name(judge)) {
         return Err(ImportRatingsError::Judge(wrong.escape_debug().to_string()));
     }
-    let file = read(bytes).map_err(ImportRatingsError::Faulty)?;
+    let bytes = bytes.to_vec();
+    let parsed = tokio::task::spawn_blocking(move || (read(&bytes), hex::encode(Sha256::digest(&bytes))));
+    let (file, content_sha256) = parsed.await.map_err(StoreError::from)?;
+    let file = file.map_err(ImportRatingsError::Faulty)?;
     let questions = Questions::load(store, catalogue).await?;
     let faults = question_faults(&file.items, &questions);
     if !faults.is_empty() {
         return Err(ImportRatingsError::Faulty(faults));
     }
-    let content_sha256 = hex::encode(Sha256::digest(bytes));
     let has_answers = file.has_answers();
     let rated: Vec<Rated> = file.items.into_iter().map(|(_, rated)| rated).collect();
     let (items, ratings) = (rated.len(), rated.iter().map(|rated| rated.ratings.len()).sum());

@@ -52,6 +52,9 @@ pub(super) enum Source {
     Nobody,
 }
 
+/// A judge's scores of what was rated, in its order, and where they come from.
+pub(super) type Scores = (Vec<Option<f64>>, Source);
+
 /// Ratings with the scores of one judge beside them.
 pub(super) struct Measured {
     pub(super) study: Study,
@@ -146,7 +149,7 @@ pub(super) fn load_scores(
     study: &Study,
     rated: &[Rated],
     configuration_id: &str,
-) -> Result<Option<(Vec<Option<f64>>, Source)>, StoreError> {
+) -> Result<Option<Scores>, StoreError> {
     if let Some(run) = find_newest_run(connection, &study.id, configuration_id)? {
         let answers = load_calibration_answers(connection, &run.id)?;
         return Ok(Some((scores_of(rated, &answers), Source::Run(Box::new(run)))));
@@ -163,7 +166,7 @@ pub fn find_newest_run(
     configuration_id: &str,
 ) -> Result<Option<Run>, StoreError> {
     let runs = load_runs(connection, study_id, configuration_id)?;
-    Ok(runs.into_iter().filter(|run| run.finished_at_ms.is_some()).next_back())
+    Ok(runs.into_iter().rfind(|run| run.finished_at_ms.is_some()))
 }
 
 /// The newest run that has ended of the current configuration over the active ratings.

@@ -122,11 +122,9 @@ impl Agreements {
     ) -> Result<Arc<AgreementReport>, AgreementError> {
         let measured = store.snapshot(move |connection| load_measured(connection, judge.as_deref())).await?;
         let key = key(&measured);
-        let known = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, report)) = known.iter().find(|(other, _)| *other == key) {
-            return Ok(report.clone());
+        if let Some(report) = self.find(&key) {
+            return Ok(report);
         }
-        drop(known);
         let worked_out = tokio::task::spawn_blocking(move || report(&measured));
         let report = Arc::new(worked_out.await.map_err(StoreError::from)?);
         let mut known = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,6 +133,11 @@ impl Agreements {
         }
         known.push((key, report.clone()));
         Ok(report)
+    }
+
+    fn find(&self, key: &str) -> Option<Arc<AgreementReport>> {
+        let known = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|(other, _)| other == key).map(|(_, report)| report.clone())
     }
 }
 

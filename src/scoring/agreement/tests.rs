@@ -12,7 +12,7 @@ fn study() -> Vec<(String, RatedItem)> {
     let (mut videos, mut raters) = (BTreeMap::new(), BTreeMap::new());
     for line in include_str!("../../../tests/fixtures/human/ratings.csv").lines().skip(1) {
         let cells: Vec<&str> = line.split(',').collect();
-        let [item, question, dimension, rater, rating, judge] = cells[..] else { panic!("{line}") };
+        let [item, question, dimension, rater, rating, judge]: [&str; 6] = cells.try_into().unwrap();
         let next = videos.len();
         let video = *videos.entry(question.rsplit_once("--").unwrap().0.to_owned()).or_insert(next);
         let next = raters.len();

@@ -5,6 +5,9 @@ use std::path::Path;
 use serde_json::Value;
 use thirtyfour::{By, Key};
 
+use secchi::domain::actor::Actor;
+use secchi::evaluation::validity::importing::import_ratings;
+
 use super::driver::{DESKTOP, PHONE, Window, is_here};
 use super::{bad_file, file, served, sign_in};
 use crate::operations::{answers, val_answers, val_metadata};
@@ -98,6 +101,13 @@ async fn assert_all_sound(size: (u32, u32)) {
     }
     assert_sound(&window, &axe, &name("submission-scored")).await;
     assert_report_sound(&window, &axe, size.0, &secchi, &team).await;
+    let (ratings, evaluation) =
+        (include_bytes!("../../fixtures/human/ratings.csv"), &secchi.running.evaluation);
+    let (store, catalogue, actor) = (&evaluation.store, &evaluation.catalogue, Actor::command_line());
+    import_ratings(store, catalogue, ratings, None, &actor, secchi.clock.now_ms()).await.unwrap();
+    goto("/judge/agreement").await;
+    window.click("figure summary").await;
+    assert_sound(&window, &axe, &name("agreement")).await;
     for (path, page) in
         [("/?split=val", "board"), ("/submissions", "submissions"), ("/quota", "quota"), ("/keys", "keys")]
     {
