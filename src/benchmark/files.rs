@@ -221,11 +221,6 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
-    let bar = ProgressBar::new(items.len() as u64).with_message(what);
-    if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {per_sec} {eta}") {
-        bar.set_style(style);
-    }
-fn side_by_side<T: Sync, R: Send>(what: &'static str, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let bar = bar(what, items.len());
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(2, usize::from).min(items.len());

@@ -16,10 +16,10 @@ use crate::config::StoreSettings;
 use crate::domain::actor::Actor;
 use crate::domain::question::Split;
 use crate::domain::submission::Feedback;
-use crate::media::{Media, MediaError};
 use crate::evaluation::activating::make_active;
 use crate::evaluation::release_views::releases;
 use crate::media::Media;
+use crate::media::{Media, MediaError};
 use crate::store::Store;
 
 use super::correcting::{self, CorrectArgs};

@@ -149,11 +149,11 @@ pub async fn stage(arguments: StageArgs) -> anyhow::Result<()> {
     if view.state == STAGED && view.complete > 0 {
         let heading = "ranks that would move, among the entries that are judged under both:";
         print_moves(&moves, heading, "no rank would move");
-    if view.state == STAGED {
-        print_moves(&moves, view.complete);
-        if let Some(agreement) = agreement {
-            println!("{}", agreement.words());
-        }
+    }
+    if view.state == STAGED
+        && let Some(agreement) = agreement
+    {
+        println!("{}", agreement.words());
     }
     print_next(&view, incomplete);
     Ok(())

@@ -3,14 +3,11 @@
 mod archive;
 mod board;
 mod scored;
-
-pub use archive::*;
-pub use board::*;
-pub use scored::*;
 mod validity;
 
 pub use archive::*;
 pub use board::*;
+pub use scored::*;
 pub use validity::*;
 
 diesel::table! {

@@ -9,8 +9,8 @@ use tempfile::TempDir;
 use secchi::benchmark::files::{Files, VideoFolder};
 use secchi::benchmark::import::ImportError;
 use secchi::benchmark::videos::add_videos;
-use secchi::domain::actor::Actor;
 use secchi::config::MediaAddress;
+use secchi::domain::actor::Actor;
 use secchi::domain::question::Split;
 use secchi::media::Media;
 

@@ -2,8 +2,8 @@
 
 mod decisions;
 mod flags;
-mod releases;
 mod ratings;
+mod releases;
 mod series;
 mod signups;
 mod submissions;
