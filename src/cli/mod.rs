@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, reason = "commands print their results")]
 
 mod answers;
+#[cfg(feature = "server")]
 mod archive;
 #[cfg(feature = "server")]
 mod build;

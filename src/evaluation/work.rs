@@ -16,7 +16,7 @@ use crate::store::flags;
 use crate::store::leases::{Lease, release_lease};
 use crate::store::scores::{self, Answered, Under};
 use crate::store::submissions::{self, Progress, Submission};
-use crate::store::{StoreError, bump_board_revision};
+use crate::store::{DbConnection, StoreError, bump_board_revision};
 use crate::telemetry::SPANS;
 
 use super::Evaluation;

@@ -18,6 +18,9 @@ const WITH_BOARD: &str =
 /// Matches releases of which more is known than their name.
 const RELEASES: &str = "(SELECT id FROM releases WHERE split <> 'train')";
 
+/// Matches releases that have a board.
+const SHOWN: &str = "(SELECT id FROM releases WHERE shown)";
+
 /// Tables of which nothing is public.
 const LEFT_OUT: [&str; 23] = [
     "leases",
@@ -47,11 +50,12 @@ const LEFT_OUT: [&str; 23] = [
 
 /// What is public of the others, column by column; a constant stands for a column of which nothing is. Entries of one
 /// nameless team and model stay one line of the board, and are otherwise nobody's.
-const PUBLIC: [(&str, &str); 15] = [
+const PUBLIC: [(&str, &str); 16] = [
     ("installation", "SELECT id, board_revision, 0 AS judge_checked_at_ms FROM installation"),
     (
         "releases",
-        "SELECT id, name, split, content_sha256, feedback, active, created_at_ms FROM releases WHERE id IN {releases}",
+        "SELECT id, name, split, content_sha256, feedback, active, created_at_ms, line_id, FALSE AS staged, shown \
+         FROM releases WHERE id IN {releases}",
     ),
     (
         "videos",
@@ -99,35 +103,43 @@ const PUBLIC: [(&str, &str); 15] = [
     ),
     (
         "judge_failures",
-        "SELECT judge_failures.submission_id, judge_failures.configuration_id, judge_failures.question_id, \
+        "SELECT judge_failures.submission_id, judge_failures.release_id, judge_failures.configuration_id, \
+         judge_failures.question_id, \
          judge_failures.key, '' AS reason, '' AS detail, 0 AS calls, 0 AS first_failed_at_ms, 0 AS last_failed_at_ms \
          FROM judge_failures JOIN submissions ON submissions.id = judge_failures.submission_id \
          JOIN judgements ON judgements.key = judge_failures.key \
          AND judgements.configuration_id = judge_failures.configuration_id AND judgements.vote = 0 \
-         WHERE judgements.decided_by IS NOT NULL AND judge_failures.configuration_id IN {with_board} AND {published}",
+         WHERE judgements.decided_by IS NOT NULL AND judge_failures.configuration_id IN {with_board} \
+         AND judge_failures.release_id IN {shown} AND {published}",
     ),
     (
         "scores",
-        "SELECT scores.submission_id, scores.configuration_id, scores.by_column, scores.complete FROM scores \
+        "SELECT scores.submission_id, scores.release_id, scores.configuration_id, scores.by_column, scores.complete, \
+         scores.questions, scores.answered, scores.unparsed FROM scores \
          JOIN submissions ON submissions.id = scores.submission_id \
-         WHERE scores.configuration_id IN {with_board} AND {published}",
+         WHERE scores.configuration_id IN {with_board} AND scores.release_id IN {shown} AND {published}",
     ),
     (
         "board_changes",
         "SELECT split, at_ms, release_id, configuration_id FROM board_changes \
          WHERE release_id IN {releases} AND configuration_id IN {with_board}",
     ),
+    (
+        "corrections",
+        "SELECT release_id, corrected_id, notice, questions, changes, 0 AS staged_at_ms, applied_at_ms FROM corrections \
+         WHERE applied_at_ms IS NOT NULL",
+    ),
     ("baselines", "SELECT release_id, rule, by_column FROM baselines WHERE release_id IN {releases}"),
     (
         "ranked_boards",
         "SELECT release_id, configuration_id, scope, '' AS fingerprint, smallest_difference FROM ranked_boards \
-         WHERE configuration_id IN {with_board}",
+         WHERE configuration_id IN {with_board} AND release_id IN {shown}",
     ),
     (
         "rank_ranges",
         "SELECT rank_ranges.release_id, rank_ranges.configuration_id, rank_ranges.scope, rank_ranges.submission_id, \
          rank_ranges.by_column FROM rank_ranges JOIN submissions ON submissions.id = rank_ranges.submission_id \
-         WHERE rank_ranges.configuration_id IN {with_board} AND {published}",
+         WHERE rank_ranges.configuration_id IN {with_board} AND rank_ranges.release_id IN {shown} AND {published}",
     ),
     ("record_keys", "SELECT id, '' AS seed, public_key, created_at_ms, retired_at_ms FROM record_keys"),
 ];
@@ -177,9 +189,13 @@ pub fn public_select(table: &Table) -> Result<Option<String>, String> {
     if let Some(unknown) = decided.first() {
         return Err(format!("{}.{unknown}", table.name));
     }
-    let select = [("{published}", PUBLISHED), ("{with_board}", WITH_BOARD), ("{releases}", RELEASES)]
-        .iter()
-        .fold((*select).to_owned(), |select, (name, sql)| select.replace(name, sql));
+    let names = [
+        ("{published}", PUBLISHED),
+        ("{with_board}", WITH_BOARD),
+        ("{releases}", RELEASES),
+        ("{shown}", SHOWN),
+    ];
+    let select = names.iter().fold((*select).to_owned(), |select, (name, sql)| select.replace(name, sql));
     // By name, so that the order of columns in the list does not matter.
     Ok(Some(format!("SELECT {} FROM ({select}) AS public_rows", table.column_names())))
 }

@@ -23,6 +23,8 @@ fn board(rows: Vec<Row>, sort: Sort, view: View) -> Leaderboard {
         split: Split::Test,
         release: Some("2026_06 & more".into()),
         release_sha256: Some("0123456789abcdef".repeat(4)),
+        correction: None,
+        superseded_by: None,
         judge: None,
         as_of: None,
         sort: sort.to_string(),

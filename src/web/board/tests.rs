@@ -70,6 +70,8 @@ fn board(rows: Vec<Row>) -> Leaderboard {
         split: Split::Test,
         release: Some("2026-06".to_owned()),
         release_sha256: Some("0123456789abcdef".repeat(4)),
+        correction: None,
+        superseded_by: None,
         judge: None,
         as_of: None,
         sort: "-MCQ".to_owned(),

@@ -69,6 +69,8 @@ fn board(rows: Vec<Row>) -> Leaderboard {
         split: Split::Test,
         release: Some("2026-06".to_owned()),
         release_sha256: None,
+        correction: None,
+        superseded_by: None,
         judge: None,
         as_of: None,
         sort: "-MCQ".to_owned(),
