@@ -18,7 +18,6 @@ use crate::domain::question::Split;
 use crate::domain::submission::Feedback;
 use crate::evaluation::activating::make_active;
 use crate::evaluation::release_views::releases;
-use crate::media::Media;
 use crate::media::{Media, MediaError};
 use crate::store::Store;
 
