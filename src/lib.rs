@@ -7,13 +7,15 @@
 //! | --- | --- |
 //! | 5 | `main.rs` and [`cli`], the door; [`app`], the wiring |
 //! | 4 | [`http`], [`web`], [`worker`] |
-//! | 3 | [`evaluation`], [`benchmark`], [`frames`], [`accounts`], [`archive`]: the use cases, which own the transactions |
+//! | 3 | [`evaluation`], [`benchmark`], [`frames`], [`accounts`], [`administration`], [`archive`]: the use cases, which own the transactions |
 //! | 2 | [`store`], [`queue`], [`judge`], [`video`], [`media`], [`tokens`], [`records`], [`client`], `mail` |
 //! | 1 | [`scoring`], [`predictions`], [`limiter`], [`telemetry`] |
 //! | 0 | [`domain`], [`config`], [`clock`] |
 
 #[cfg(feature = "server")]
 pub mod accounts;
+#[cfg(feature = "server")]
+pub mod administration;
 #[cfg(feature = "server")]
 pub mod app;
 #[cfg(feature = "server")]

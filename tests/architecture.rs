@@ -15,7 +15,7 @@ const FLOORS: [&[&str]; 6] = [
     // The labels whose series stand at 0 from the start are the domain's nouns: telemetry stands above it.
     &["scoring", "predictions", "limiter", "telemetry"],
     &["store", "queue", "judge", "video", "media", "tokens", "records", "client", "mail"],
-    &["evaluation", "benchmark", "frames", "accounts", "archive"],
+    &["evaluation", "benchmark", "frames", "accounts", "administration", "archive"],
     &["http", "web", "worker"],
     &["main", "lib", "app", "cli"],
 ];

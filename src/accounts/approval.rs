@@ -2,10 +2,12 @@
 //! requests.
 
 use crate::domain::actor::Actor;
+use crate::domain::flag::FlagKind;
 use crate::domain::signup::{Identity, Likeness, SignupState};
 use crate::domain::submission::{MetadataFault, reason_fault};
 use crate::domain::team::Role;
 use crate::store::audit::insert_audit;
+use crate::store::flag_queue::{Closing, NewFlag, close_flag, raise_flag};
 use crate::store::signups::{self, Signup};
 use crate::store::teams::{self, Team};
 use crate::store::{DbConnection, Store, StoreError};
@@ -104,6 +106,29 @@ fn similar(signup: &Signup, teams: &[Team], others: &[Signup]) -> Vec<Similar> {
     found
 }
 
+/// Puts a sign-up into the queue of flags that is like a team or another sign-up.
+pub(super) fn raise_if_like(
+    connection: &mut DbConnection,
+    signup: &Signup,
+    now_ms: i64,
+) -> Result<(), StoreError> {
+    let others = signups::load_signups(connection, None, None, COMPARED)?;
+    let teams = teams::load_teams(connection)?;
+    let similar = similar(signup, &teams, &others);
+    if similar.is_empty() {
+        return Ok(());
+    }
+    let one = |Similar { likeness, slug, signup_id, .. }: &Similar| {
+        let kind = if signup_id.is_some() { "sign-up" } else { "team" };
+        let likeness: Vec<&str> = likeness.iter().map(|likeness| likeness.as_str()).collect();
+        format!("{kind} `{slug}` ({})", likeness.join(", "))
+    };
+    let detail = format!("it is like {}", similar.iter().map(one).collect::<Vec<_>>().join(", "));
+    let (subject, team) = (signup.id.as_str(), signup.application.slug.as_str());
+    let new = NewFlag { kind: FlagKind::Signup, subject, team, other: None, detail: &detail };
+    raise_flag(connection, &new, now_ms)
+}
+
 /// Makes the team that a pending sign-up asks for. Its key is made when it is told.
 ///
 /// # Errors
@@ -123,6 +148,9 @@ pub async fn approve_signup(
                 return Err(ApprovalError::Taken(signup.application.slug));
             }
             let team = make_team(connection, &actor, &signup, now_ms)?;
+            let closing =
+                Closing { at_ms: now_ms, by: actor.name, reason: "the sign-up was approved".into() };
+            close_flag(connection, FlagKind::Signup, &id, &closing)?;
             Ok((decided(connection, &id)?, team))
         })
         .await
@@ -148,6 +176,8 @@ pub async fn reject_signup(
             signups::lock_signups(connection)?;
             pending(connection, &id)?;
             signups::decide_signup(connection, &id, SignupState::Rejected, None, Some(&reason), now_ms)?;
+            let closing = Closing { at_ms: now_ms, by: actor.name.clone(), reason: reason.clone() };
+            close_flag(connection, FlagKind::Signup, &id, &closing)?;
             let subject = (&actor, "reject_signup", id.as_str());
             insert_audit(connection, now_ms, subject, Some("pending"), Some(&reason))?;
             decided(connection, &id)

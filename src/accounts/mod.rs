@@ -9,6 +9,8 @@ pub mod signup;
 
 use crate::domain::actor::Actor;
 use crate::domain::key::Scope;
+use crate::domain::signup::contact_faults;
+use crate::domain::submission::{MetadataFault, listed};
 use crate::domain::team::{Role, is_slug};
 use crate::store::audit::insert_audit;
 use crate::store::keys::{Key, revoke_keys};
@@ -30,6 +32,9 @@ pub enum AccountError {
     /// The team has no name.
     #[error("the name is blank; give the team's full name")]
     BlankName,
+    /// The name or the address is faulty.
+    #[error("the team has {} fault(s): {}", .0.len(), listed(.0))]
+    Faults(Vec<MetadataFault>),
     /// The short name is taken.
     #[error("there is a team `{0}` already; choose another short name")]
     Taken(String),
@@ -72,6 +77,10 @@ pub async fn create_team(
     }
     if new.name.trim().is_empty() {
         return Err(AccountError::BlankName);
+    }
+    let faults = contact_faults(&new.name, new.email.as_deref());
+    if !faults.is_empty() {
+        return Err(AccountError::Faults(faults));
     }
     let team = Team {
         id: uuid::Uuid::now_v7().to_string(),
@@ -116,6 +125,30 @@ pub async fn disable_team(
                 teams::disable_team(connection, &team.id, now_ms)?;
                 let subject = (&actor, "disable_team", slug.as_str());
                 insert_audit(connection, now_ms, subject, Some("enabled"), Some("disabled"))?;
+            }
+            known_team(connection, &slug)
+        })
+        .await
+}
+
+/// Lets a team in again that was shut out, with the keys that it had. Doing it again changes nothing.
+///
+/// # Errors
+/// When there is no such team.
+pub async fn enable_team(
+    store: &Store,
+    actor: &Actor,
+    slug: String,
+    now_ms: i64,
+) -> Result<Team, AccountError> {
+    let actor = actor.clone();
+    store
+        .write(move |connection| {
+            let team = known_team(connection, &slug)?;
+            if team.disabled_at_ms.is_some() {
+                teams::enable_team(connection, &team.id)?;
+                let subject = (&actor, "enable_team", slug.as_str());
+                insert_audit(connection, now_ms, subject, Some("disabled"), Some("enabled"))?;
             }
             known_team(connection, &slug)
         })

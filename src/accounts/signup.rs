@@ -11,7 +11,7 @@ use crate::store::teams::{Team, find_team, find_team_by_id};
 use crate::store::{DbConnection, Store, StoreError, load_installation_id};
 use crate::tokens;
 
-use super::approval::make_team;
+use super::approval::{make_team, raise_if_like};
 use super::first_key;
 
 /// Sign-ups that are taken from one address within a day.
@@ -128,6 +128,7 @@ pub async fn sign_up(
                 decided_at_ms: None,
             };
             signups::insert_signup(connection, &signup, &tokens::hash_secret(&claim))?;
+            raise_if_like(connection, &signup, now_ms)?;
             if mode == SignupMode::Open {
                 make_team(connection, &Actor::new(NOBODY, ""), &signup, now_ms)?;
             }

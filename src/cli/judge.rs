@@ -10,6 +10,7 @@ use super::judge_attacks;
 use super::judge_usage::{self, UsageArgs};
 use crate::clock::Clock;
 use crate::config::{JudgeSettings, StoreSettings};
+use crate::domain::actor::Actor;
 use crate::domain::question::Rubric;
 use crate::evaluation::judges::{Judges, JudgesError};
 use crate::judge::{Asked, Asking, Failure, Item, Kind, Usage, Verdict};
@@ -100,7 +101,7 @@ async fn check(arguments: CheckArgs) -> anyhow::Result<()> {
     }
     anyhow::ensure!(failed == 0, "{failed} of {} rubrics got no valid score", Rubric::ALL.len());
     if is_in_force {
-        judges.note_check(&store, Clock::System.now_ms()).await?;
+        judges.note_check(&store, &Actor::command_line(), Clock::System.now_ms()).await?;
         if !arguments.json {
             println!("the judge answers; judging that waited for it goes on");
         }

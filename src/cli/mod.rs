@@ -1,9 +1,13 @@
 //! The command line: one file a command. Prints results to standard output and errors to standard error.
 #![expect(clippy::print_stdout, reason = "commands print their results")]
 
+#[cfg(feature = "server")]
+mod admin;
 mod answers;
 #[cfg(feature = "server")]
 mod archive;
+#[cfg(feature = "server")]
+mod audit;
 #[cfg(feature = "server")]
 mod build;
 #[cfg(feature = "server")]
@@ -30,6 +34,8 @@ mod serve;
 #[cfg(feature = "server")]
 mod staging;
 mod status;
+#[cfg(feature = "server")]
+mod submission;
 mod submit;
 #[cfg(feature = "server")]
 mod team;
@@ -89,6 +95,13 @@ enum Command {
     Archive(archive::ArchiveArgs),
     #[cfg(feature = "server")]
     Restore(archive::RestoreArgs),
+    #[cfg(feature = "server")]
+    #[command(subcommand)]
+    Submission(submission::SubmissionCommand),
+    #[cfg(feature = "server")]
+    Admin(admin::AdminArgs),
+    #[cfg(feature = "server")]
+    Audit(audit::AuditArgs),
     Pull(pull::PullArgs),
     Evaluate(evaluate::EvaluateArgs),
     Submit(submit::SubmitArgs),
@@ -172,6 +185,12 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         Command::Archive(arguments) => archive::archive(arguments).await,
         #[cfg(feature = "server")]
         Command::Restore(arguments) => archive::restore(arguments).await,
+        #[cfg(feature = "server")]
+        Command::Submission(command) => submission::run(command).await,
+        #[cfg(feature = "server")]
+        Command::Admin(arguments) => admin::run(arguments).await,
+        #[cfg(feature = "server")]
+        Command::Audit(arguments) => audit::audit(arguments).await,
         Command::Pull(arguments) => pull::pull(arguments).await,
         Command::Evaluate(arguments) => evaluate::evaluate(arguments).await,
         Command::Submit(arguments) => submit::submit(arguments).await,

@@ -4,14 +4,13 @@ use clap::{Args, Subcommand};
 
 use crate::accounts::{self, NewTeam};
 use crate::clock::Clock;
-use crate::config::StoreSettings;
+use crate::config::{QuotaSettings, StoreSettings};
 use crate::domain::actor::Actor;
-use crate::domain::instant::rfc3339;
 use crate::domain::question::Split;
 use crate::domain::team::Role;
 use crate::evaluation::quota::{Grant, grant_quota};
-use crate::store::Store;
-use crate::store::teams::load_teams;
+use crate::evaluation::team_standing::{TeamStanding, list_teams};
+use crate::store::{Store, StoreError};
 
 use super::report::table;
 use super::team_keys::{self, KeyCommand};
@@ -23,6 +22,7 @@ pub enum TeamCommand {
     Create(CreateArgs),
     List(ListArgs),
     Disable(DisableArgs),
+    Enable(EnableArgs),
     RotateKey(RotateKeyArgs),
     #[command(subcommand)]
     Key(KeyCommand),
@@ -56,7 +56,7 @@ pub struct CreateArgs {
     store: StoreSettings,
 }
 
-/// List all teams
+/// List all teams, with what they have done and what is left to them
 #[derive(Debug, Args)]
 pub struct ListArgs {
     /// Print JSON
@@ -64,11 +64,21 @@ pub struct ListArgs {
     json: bool,
     #[command(flatten)]
     store: StoreSettings,
+    #[command(flatten)]
+    quota: QuotaSettings,
 }
 
 /// Shut a team out: its keys and tokens end at once
 #[derive(Debug, Args)]
 pub struct DisableArgs {
+    #[command(flatten)]
+    team: SlugArgs,
+}
+
+/// Let a team in again that was shut out, with the keys that it had
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  secchi team enable ocean-lab")]
+pub struct EnableArgs {
     #[command(flatten)]
     team: SlugArgs,
 }
@@ -130,6 +140,16 @@ pub async fn run(command: TeamCommand) -> anyhow::Result<()> {
             }
             Ok(())
         }
+        TeamCommand::Enable(EnableArgs { team: SlugArgs { slug, json, store } }) => {
+            let store = Store::open(&store.database_url).await?;
+            accounts::enable_team(&store, &Actor::command_line(), slug.clone(), now_ms).await?;
+            if json {
+                println!("{}", serde_json::json!({"slug": slug, "disabled": false}));
+            } else {
+                println!("`{slug}` is enabled; the keys that it had are good again");
+            }
+            Ok(())
+        }
         TeamCommand::RotateKey(RotateKeyArgs { team: SlugArgs { slug, json, store } }) => {
             let store = Store::open(&store.database_url).await?;
             let key = accounts::rotate_key(&store, &Actor::command_line(), slug.clone(), now_ms).await?;
@@ -186,14 +206,20 @@ async fn create(arguments: CreateArgs, now_ms: i64) -> anyhow::Result<()> {
 
 async fn list(arguments: ListArgs) -> anyhow::Result<()> {
     let store = Store::open(&arguments.store.database_url).await?;
-    let teams = store.read(load_teams).await?;
+    let (settings, now_ms) = (arguments.quota, Clock::System.now_ms());
+    let teams: Result<Vec<TeamStanding>, StoreError> =
+        store.snapshot(move |connection| list_teams(connection, &settings, None, i64::MAX, now_ms)).await;
+    let mut teams = teams?;
+    teams.sort_by(|one, other| one.slug.cmp(&other.slug));
     if arguments.json {
         let items: Vec<_> = teams
             .iter()
             .map(|team| {
                 serde_json::json!({
                     "id": team.id, "slug": team.slug, "name": team.name, "email": team.email, "role": team.role,
-                    "disabled": team.disabled_at_ms.is_some(), "created_at": rfc3339(team.created_at_ms),
+                    "disabled": team.disabled_at.is_some(), "created_at": team.created_at,
+                    "submissions": team.submissions, "last_submitted_at": team.last_submitted_at,
+                    "last_used_at": team.last_used_at, "quota": team.quota,
                 })
             })
             .collect();
@@ -201,9 +227,20 @@ async fn list(arguments: ListArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     let rows = teams.into_iter().map(|team| {
-        let state = if team.disabled_at_ms.is_some() { "disabled" } else { "" };
-        vec![team.slug, team.name, team.role.to_string(), team.email.unwrap_or_default(), state.to_owned()]
+        let state = if team.disabled_at.is_some() { "disabled" } else { "" };
+        let left = team.quota.iter().map(|quota| format!("{} {}", quota.left, quota.split));
+        vec![
+            team.slug,
+            team.name,
+            team.role.to_string(),
+            team.email.unwrap_or_default(),
+            state.to_owned(),
+            team.submissions.to_string(),
+            team.last_used_at.unwrap_or_default(),
+            left.collect::<Vec<_>>().join(", "),
+        ]
     });
-    println!("{}", table(&["team", "name", "role", "e-mail", "state"], rows));
+    let header = ["team", "name", "role", "e-mail", "state", "submissions", "last use", "left today"];
+    println!("{}", table(&header, rows));
     Ok(())
 }

@@ -71,6 +71,16 @@ impl Application {
     }
 }
 
+/// What is wrong with the name and the address of a team that maintainers make.
+pub fn contact_faults(name: &str, email: Option<&str>) -> Vec<MetadataFault> {
+    let name = text_fault("name", name, MAX_NAME_CHARS);
+    let email = email.filter(|email| !is_email(email)).map(|_| MetadataFault {
+        pointer: "/email".into(),
+        detail: "is no e-mail address; give one such as `lab@example.org`".into(),
+    });
+    name.into_iter().chain(email).collect()
+}
+
 /// Whether `text` can be an address: one `@` with a name before and a domain with a dot behind, nothing that a header
 /// could be broken with.
 fn is_email(text: &str) -> bool {

@@ -53,6 +53,7 @@ const MAX_URL_CHARS: usize = 500;
 /// Two years, one of them a leap year.
 const MAX_ANONYMOUS_DAYS: i64 = 731;
 const MAX_REASON_CHARS: usize = 500;
+const MAX_NOTE_CHARS: usize = 4000;
 
 impl SubmissionState {
     /// Whether no worker will touch the submission again unless a maintainer asks for it.
@@ -223,6 +224,15 @@ pub fn reason_fault(reason: &str) -> Option<MetadataFault> {
 /// What is wrong with a maintainer's notice to readers, if anything.
 pub fn notice_fault(notice: &str) -> Option<MetadataFault> {
     reason_fault(notice).map(|fault| MetadataFault { pointer: "/notice".into(), ..fault })
+}
+
+/// What is wrong with a maintainer's note on a submission; nothing if it can be kept.
+pub fn note_fault(text: &str) -> Option<MetadataFault> {
+    if text.trim().is_empty() {
+        let detail = format!("is blank; write 1 to {MAX_NOTE_CHARS} characters");
+        return Some(MetadataFault { pointer: "/text".into(), detail });
+    }
+    text_fault("text", text, MAX_NOTE_CHARS)
 }
 
 /// Whether a code point is reserved for programs' own use: XML forbids some of them, HTML all.

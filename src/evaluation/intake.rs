@@ -13,9 +13,10 @@ use crate::domain::question::Split;
 use crate::domain::submission::{Metadata, MetadataFault};
 use crate::predictions::{self, Limits, Predictions, QuestionIndex, ReadError, Refusal};
 use crate::queue::QueueError;
+use crate::store::accepting::{NewSubmission, insert_submission};
 use crate::store::idempotency::{find_idempotent, insert_idempotent};
 use crate::store::repeats::find_repeated;
-use crate::store::submissions::{self, NewSubmission, Submission};
+use crate::store::submissions::{self, Submission};
 use crate::store::{DbConnection, StoreError, leases, teams};
 
 use super::Evaluation;
@@ -207,7 +208,7 @@ where
             if left.left == 0 {
                 return Err(IntakeError::Quota(Box::new(left)));
             }
-            submissions::insert_submission(connection, &new, &metadata, &answers)?;
+            insert_submission(connection, &new, &metadata, &answers)?;
             leases::insert_lease(connection, &new.id)?;
             let charged = (new.id.as_str(), new.team_id.as_str(), metadata.split);
             charge(connection, charged, "submission accepted", now_ms, now_ms)?;

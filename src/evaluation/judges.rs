@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::config::JudgeSettings;
+use crate::domain::actor::Actor;
 use crate::domain::question::QuestionFormat;
 use crate::domain::submission::PausedFor;
 use crate::judge::{
@@ -12,6 +13,7 @@ use crate::judge::{
 };
 use crate::limiter::{FlowLimits, Gate};
 use crate::predictions::max_answer_bytes;
+use crate::store::audit::insert_audit;
 use crate::store::configurations::{self, CURRENT, ConfigurationRow, STAGED};
 use crate::store::history::note_board_changes;
 use crate::store::rejudgings::wake_rejudgings;
@@ -232,10 +234,12 @@ impl Judges {
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn note_check(&self, store: &Store, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn note_check(&self, store: &Store, actor: &Actor, now_ms: i64) -> Result<(), StoreError> {
+        let (actor, id) = (actor.clone(), self.wanted().id());
         store
             .write(move |connection| {
                 note_judge_checked(connection, now_ms)?;
+                insert_audit(connection, now_ms, (&actor, "check_judge", &id), None, Some("it answers"))?;
                 wake_rejudgings(connection)?;
                 wake_paused(connection, PausedFor::JudgeUnavailable)
             })

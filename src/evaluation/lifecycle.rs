@@ -13,7 +13,7 @@ use crate::store::configurations::find_current_configuration;
 use crate::store::scores::Under;
 use crate::store::submissions::{self, Progress, Submission};
 use crate::store::{
-    DbConnection, StoreError, bump_board_revision, failures, leases, publication, rejudgings, scores,
+    DbConnection, Store, StoreError, bump_board_revision, failures, leases, publication, rejudgings, scores,
 };
 
 use super::Evaluation;
@@ -199,9 +199,24 @@ pub async fn retry_submission(
     actor: &Actor,
     id: &str,
 ) -> Result<Submission, LifecycleError> {
-    let (actor, id, now_ms) = (actor.clone(), id.to_owned(), evaluation.clock.now_ms());
-    let retried: Result<(Submission, bool), LifecycleError> = evaluation
-        .store
+    let (retried, line) = retry_stored(&evaluation.store, actor, id, evaluation.clock.now_ms()).await?;
+    deliver(evaluation, line, &retried.id).await;
+    Ok(retried)
+}
+
+/// What [`retry_submission`] does where there is no queue at hand: servers and workers look for what waits; gives the line
+/// in which it does.
+///
+/// # Errors
+/// Those of [`retry_submission`].
+pub async fn retry_stored(
+    store: &Store,
+    actor: &Actor,
+    id: &str,
+    now_ms: i64,
+) -> Result<(Submission, Line), LifecycleError> {
+    let (actor, id) = (actor.clone(), id.to_owned());
+    let retried: Result<(Submission, bool), LifecycleError> = store
         .write(move |connection| {
             let submission = owned(connection, None, &id)?;
             let is_own = matches!(submission.state, SubmissionState::Failed | SubmissionState::Incomplete);
@@ -224,8 +239,8 @@ pub async fn retry_submission(
         .await;
     let (retried, is_own) = retried?;
     let line = if is_own { Line::of } else { Line::background };
-    deliver(evaluation, line(retried.metadata.split), &retried.id).await;
-    Ok(retried)
+    let line = line(retried.metadata.split);
+    Ok((retried, line))
 }
 
 /// Makes a submission that ended without scores open again; gives its new state.
@@ -281,13 +296,26 @@ pub async fn withdraw_submission(
     id: &str,
     reason: &str,
 ) -> Result<Submission, LifecycleError> {
+    withdraw_stored(&evaluation.store, team_id, actor, (id, reason), evaluation.clock.now_ms()).await
+}
+
+/// What [`withdraw_submission`] does, at an instant.
+///
+/// # Errors
+/// Those of [`withdraw_submission`].
+pub async fn withdraw_stored(
+    store: &Store,
+    team_id: Option<&str>,
+    actor: &Actor,
+    (id, reason): (&str, &str),
+    now_ms: i64,
+) -> Result<Submission, LifecycleError> {
     if let Some(fault) = reason_fault(reason) {
         return Err(LifecycleError::Faults(vec![fault]));
     }
     let (owner, actor, id) = (team_id.map(str::to_owned), actor.clone(), id.to_owned());
-    let (reason, now_ms) = (reason.trim().to_owned(), evaluation.clock.now_ms());
-    evaluation
-        .store
+    let reason = reason.trim().to_owned();
+    store
         .write(move |connection| {
             let submission = owned(connection, owner.as_deref(), &id)?;
             if submission.withdrawn_reason.is_some() {

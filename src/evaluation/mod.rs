@@ -94,6 +94,8 @@ pub mod staging_moves;
 #[cfg(feature = "server")]
 pub mod standing;
 #[cfg(feature = "server")]
+pub mod team_standing;
+#[cfg(feature = "server")]
 pub mod turns;
 #[cfg(feature = "server")]
 pub mod usage;

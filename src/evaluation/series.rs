@@ -6,13 +6,15 @@ use crate::domain::actor::Actor;
 use crate::domain::choice::{Choice, Reason};
 use crate::domain::column::Column;
 use crate::domain::fault::{Warning, WarningCode};
+use crate::domain::flag::FlagKind;
 use crate::domain::outcome::Outcome;
 use crate::domain::submission::{Feedback, MetadataFault, reason_fault};
 use crate::scoring::likeness::{Likeness, NO_LETTER, bands, likeness};
 use crate::scoring::pairs::difference;
 use crate::store::audit::insert_audit;
+use crate::store::flag_queue::{Closing, NewFlag, close_flag, raise_flag};
 use crate::store::series::{self, Member, Neighbour};
-use crate::store::submissions::Submission;
+use crate::store::submissions::{self, Submission};
 use crate::store::teams::lock_team;
 use crate::store::{DbConnection, StoreError, bump_board_revision};
 
@@ -97,7 +99,42 @@ pub(super) fn join_series(
     let member = Member { submission_id: submission.id.clone(), series_id, place, told, letters };
     let nearest = nearest.map(|(member, likeness)| neighbour(&member.submission_id, likeness));
     series::insert_member(connection, of, &member, nearest.as_ref(), twin.as_ref(), now_ms)?;
+    raise(connection, submission, &member, nearest.as_ref(), twin.as_ref(), now_ms)?;
     series::insert_bands(connection, of.1, &submission.id, &hashes)
+}
+
+/// Puts into the queue of flags what a maintainer should look at.
+fn raise(
+    connection: &mut DbConnection,
+    submission: &Submission,
+    member: &Member,
+    nearest: Option<&Neighbour>,
+    twin: Option<&Neighbour>,
+    now_ms: i64,
+) -> Result<(), StoreError> {
+    let flag = |kind, other: &'_ Option<String>, detail: &str, connection: &mut DbConnection| {
+        let (subject, team) = (submission.id.as_str(), submission.team.as_str());
+        let new = NewFlag { kind, subject, team, other: other.as_deref(), detail };
+        raise_flag(connection, &new, now_ms)
+    };
+    if member.place >= FLAGGED_FROM {
+        let told = if member.told { "told" } else { "withheld" };
+        let alike = nearest.map(|nearest| {
+            format!("; {} of {} letters differ from the nearest", nearest.differing, nearest.compared)
+        });
+        let (place, alike) = (member.place, alike.unwrap_or_default());
+        let detail =
+            format!("file {place} of a series that differs in few letters; its scores are {told}{alike}");
+        let other = nearest.map(|nearest| nearest.submission_id.clone());
+        flag(FlagKind::Series, &other, &detail, connection)?;
+    }
+    if let Some(Neighbour { submission_id, compared, differing }) = twin {
+        let of = submissions::find_submission(connection, submission_id)?.map(|other| other.team);
+        let of = of.unwrap_or_default();
+        let detail = format!("{differing} of {compared} letters differ from a file of team `{of}`");
+        flag(FlagKind::Twin, &Some(submission_id.clone()), &detail, connection)?;
+    }
+    Ok(())
 }
 
 /// Whether two graded files are near-duplicates.
@@ -224,6 +261,8 @@ pub async fn tell_scores(
                 return Err(SeriesError::Unknown(id));
             }
             insert_audit(connection, now_ms, (&actor, "tell_scores", &id), Some("withheld"), Some(&reason))?;
+            let closing = Closing { at_ms: now_ms, by: actor.name, reason };
+            close_flag(connection, FlagKind::Series, &id, &closing)?;
             bump_board_revision(connection)?;
             Ok(())
         })

@@ -19,6 +19,7 @@ use crate::store::{DbConnection, Store, StoreError, bump_board_revision, leases,
 use super::judges::{Judges, JudgesError};
 use super::lifecycle::start_anew;
 use super::rejudging::settle_rejudgings;
+use super::staging_moves::{Move, rank_moves};
 use super::validity::gate::{AgreementChange, agreement_change};
 
 /// Why a configuration cannot be staged or made current.
@@ -27,6 +28,9 @@ pub enum StagingError {
     /// There is none with this id.
     #[error("there is no judge configuration `{0}`; `secchi judge list` lists them")]
     Unknown(String),
+    /// There is no submission with this id.
+    #[error("there is no submission `{0}`")]
+    UnknownSubmission(String),
     /// None is staged.
     #[error(
         "no judge configuration is staged; `secchi judge stage` stages the one that the settings describe"
@@ -175,6 +179,57 @@ pub async fn stage(
         .await
 }
 
+/// What would come of making a configuration current.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct ActivationPreview {
+    /// The configuration.
+    pub configuration: String,
+    /// Its model.
+    pub model: String,
+    /// The one that it replaces; null where it is current already.
+    pub replaces: Option<String>,
+    /// Published entries.
+    pub entries: i64,
+    /// Of these, entries without complete scores under it: while there are any, it cannot become current.
+    pub missing: usize,
+    /// Ranks that move, among the entries with complete scores under both.
+    pub moves: Vec<Move>,
+}
+
+/// Says what would come of making a configuration current, the staged one unless another is named.
+///
+/// # Errors
+/// When there is no such configuration, or the database fails.
+pub fn preview_activation(
+    connection: &mut DbConnection,
+    id: Option<String>,
+) -> Result<ActivationPreview, StagingError> {
+    let known = load_configurations(connection)?;
+    let (next, current) = pair(&known, id)?;
+    let (configuration, model) = (next.id.clone(), next.model.clone());
+    let replaces = (!next.is_current()).then(|| current.id.clone());
+    let moves = match replaces {
+        Some(_) => rank_moves(connection, &current.id, &next.id)?,
+        None => Vec::new(),
+    };
+    let (entries, _) = load_coverage(connection)?;
+    let missing = load_unjudged(connection, &configuration)?.len();
+    Ok(ActivationPreview { configuration, model, replaces, entries, missing, moves })
+}
+
+/// The configuration that is to become current, the staged one unless another is named, and the one that is.
+fn pair(
+    known: &[ConfigurationRow],
+    id: Option<String>,
+) -> Result<(&ConfigurationRow, &ConfigurationRow), StagingError> {
+    let of_state = |state: &str| known.iter().find(|row| row.state == state);
+    let next = match id {
+        Some(id) => known.iter().find(|row| row.id == id).ok_or(StagingError::Unknown(id))?,
+        None => of_state(STAGED).ok_or(StagingError::NothingStaged)?,
+    };
+    Ok((next, of_state(CURRENT).ok_or(JudgesError::NoneCurrent)?))
+}
+
 /// What making a configuration current came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Activated {
@@ -211,12 +266,7 @@ pub async fn activate(
     store
         .write(move |connection| {
             let known = lock_configurations(connection)?;
-            let of_state = |state: &str| known.iter().find(|row| row.state == state);
-            let next = match id {
-                Some(id) => known.iter().find(|row| row.id == id).ok_or(StagingError::Unknown(id))?,
-                None => of_state(STAGED).ok_or(StagingError::NothingStaged)?,
-            };
-            let current = of_state(CURRENT).ok_or(JudgesError::NoneCurrent)?;
+            let (next, current) = pair(&known, id)?;
             let (id, model) = (next.id.clone(), next.model.clone());
             if next.is_current() {
                 return Ok(Activated { id, model, retired: None, restarted: 0, agreement: None });

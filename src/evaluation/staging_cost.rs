@@ -11,6 +11,7 @@ use crate::store::configurations::ConfigurationRow;
 use crate::store::judgements::load_judged;
 use crate::store::spend::load_mean_completion_tokens;
 use crate::store::standing::EntryIds;
+use crate::store::submissions::find_submission;
 use crate::store::{Store, StoreError};
 
 use super::carrying::carried;
@@ -126,6 +127,24 @@ pub async fn staging_cost(
     // Tokens that cost nothing have no price.
     cost.cost_usd = (cost_usd > 0.0 || cost.calls == 0).then_some(cost_usd);
     Ok(cost)
+}
+
+/// Works out what it takes to try a submission again: the answers without a judgement under the current configuration.
+/// What was judged under it is never asked again.
+///
+/// # Errors
+/// When there is no such submission, none is current, stored answers cannot be read, or the database fails.
+pub async fn retry_cost(
+    store: &Store,
+    catalogue: &Catalogue,
+    judges: &Judges,
+    submission_id: &str,
+) -> Result<StagingCost, StagingError> {
+    let id = submission_id.to_owned();
+    let found: Result<_, StoreError> = store.read(move |connection| find_submission(connection, &id)).await;
+    let submission = found?.ok_or_else(|| StagingError::UnknownSubmission(submission_id.to_owned()))?;
+    let current = judges.current(store).await?;
+    staging_cost(store, catalogue, judges, &current, vec![(submission.id, submission.release_id)]).await
 }
 
 /// The judgements that an entry needs, one for each of its answers that a judge scores.

@@ -8,11 +8,13 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
 use crate::domain::fault::WarningCode;
+use crate::domain::flag::FlagKind;
 use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
 use crate::domain::submission::{PausedFor, SubmissionState};
 use crate::scoring::columns::ScoringError;
-use crate::store::flags;
+use crate::store::flag_queue::{NewFlag, raise_flag};
+use crate::store::flags::{self, AnswerSigns};
 use crate::store::leases::{Lease, release_lease};
 use crate::store::scores::{self, Answered, Under};
 use crate::store::submissions::{self, Progress, Submission};
@@ -240,6 +242,7 @@ async fn grade_submission(
         scores::save_scores(connection, &id, &under, &columns, of, false)?;
         submissions::update_graded(connection, &id, &configuration.id, unparsed, &stored_warnings)?;
         flags::insert_flags(connection, &id, &flags, now_ms)?;
+        raise_attack(connection, &compared, &flags, now_ms)?;
         join_series(connection, &of_release, &compared, &outcomes, now_ms)?;
         submissions::update_progress(connection, &id, progress)?;
         let from = [SubmissionState::Grading];
@@ -248,6 +251,26 @@ async fn grade_submission(
     .await?;
     let submission = Submission { state: SubmissionState::Judging, progress, warnings, ..submission };
     Ok((submission, configuration.id, graded.outcomes))
+}
+
+/// Puts a submission into the queue of flags whose answers show signs of talking to the judge.
+fn raise_attack(
+    connection: &mut DbConnection,
+    submission: &Submission,
+    flags: &[AnswerSigns],
+    now_ms: i64,
+) -> Result<(), StoreError> {
+    if flags.is_empty() {
+        return Ok(());
+    }
+    let mut signs: Vec<&str> = flags.iter().flat_map(|(_, signs)| signs).map(|sign| sign.as_str()).collect();
+    signs.sort_unstable();
+    signs.dedup();
+    let count = flags.len();
+    let detail = format!("{count} answer(s) show signs of talking to the judge: {}", signs.join(", "));
+    let (subject, team) = (submission.id.as_str(), submission.team.as_str());
+    let new = NewFlag { kind: FlagKind::Attack, subject, team, other: None, detail: &detail };
+    raise_flag(connection, &new, now_ms)
 }
 
 /// Ends a submission whose answers are all judged or have failed.

@@ -16,7 +16,7 @@ use crate::evaluation::standing::JudgeHead;
 use crate::evaluation::waiting::{QueuePlace, queue_place};
 use crate::store::decisions::load_decisions;
 use crate::store::scores::{Under, load_scores};
-use crate::store::submissions::{Progress, Submission, load_submissions};
+use crate::store::submissions::{Progress, Submission, SubmissionFilter, search_submissions};
 use crate::store::{DbConnection, StoreError};
 
 /// How far a submission has come, in answers.
@@ -164,16 +164,14 @@ pub(super) async fn viewed(state: &State, submission: Submission) -> Result<Subm
 
 pub(super) async fn submissions_page(
     state: &State,
-    team_id: Option<String>,
+    filter: SubmissionFilter,
     page: &PageQuery,
 ) -> Result<Page<SubmissionView>, Problem> {
     let (limit, before) = (page.limit()?, page.after_id()?);
     let evaluation = &state.evaluation;
     let found: Result<Vec<Submission>, StoreError> = evaluation
         .store
-        .read(move |connection| {
-            load_submissions(connection, team_id.as_deref(), before.as_deref(), limit + 1)
-        })
+        .read(move |connection| search_submissions(connection, &filter, before.as_deref(), limit + 1))
         .await;
     let page = Page::cut(found?, limit, |submission| submission.id.clone());
     let mut placed = Vec::with_capacity(page.items.len());

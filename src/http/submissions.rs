@@ -16,6 +16,7 @@ use crate::domain::submission::Metadata;
 use crate::domain::team::Role;
 use crate::evaluation::intake::{self, Accepted, DryRun};
 use crate::evaluation::lifecycle::{self, SubmissionChange};
+use crate::store::submissions::SubmissionFilter;
 
 /// Whether a submission is only tried.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -104,7 +105,8 @@ pub async fn list_submissions(
     TeamOnly(principal): TeamOnly,
     page: web::Query<PageQuery>,
 ) -> Answer<web::Json<Page<SubmissionView>>> {
-    Ok(web::Json(submissions_page(&state, Some(principal.team.id), &page).await?))
+    let of_team = SubmissionFilter { team_id: Some(principal.team.id), ..SubmissionFilter::default() };
+    Ok(web::Json(submissions_page(&state, of_team, &page).await?))
 }
 
 /// One of the team's submissions

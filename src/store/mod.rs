@@ -1,6 +1,7 @@
 //! The ledger on SQLite or PostgreSQL: the only room that knows SQL. Functions take a connection, so that a use case
 //! composes several of them in one transaction; they know no rules beyond the tables'.
 
+pub mod accepting;
 pub mod archive;
 pub mod audit;
 pub mod calibrations;
@@ -10,6 +11,7 @@ mod connection;
 pub mod corrections;
 pub mod decisions;
 pub mod failures;
+pub mod flag_queue;
 pub mod flags;
 pub mod history;
 pub mod idempotency;
@@ -18,6 +20,8 @@ pub mod judge_record;
 pub mod judgements;
 pub mod keys;
 pub mod leases;
+pub mod notes;
+pub mod overview;
 pub mod public;
 pub mod publication;
 pub mod quota;

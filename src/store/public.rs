@@ -22,7 +22,7 @@ const RELEASES: &str = "(SELECT id FROM releases WHERE split <> 'train')";
 const SHOWN: &str = "(SELECT id FROM releases WHERE shown)";
 
 /// Tables of which nothing is public.
-const LEFT_OUT: [&str; 23] = [
+const LEFT_OUT: [&str; 25] = [
     "leases",
     "video_files",
     "answer_keys",
@@ -46,6 +46,8 @@ const LEFT_OUT: [&str; 23] = [
     "calibration_answers",
     "calibration_spend",
     "audit_log",
+    "flag_queue",
+    "submission_notes",
 ];
 
 /// What is public of the others, column by column; a constant stands for a column of which nothing is. Entries of one

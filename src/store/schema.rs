@@ -1,10 +1,12 @@
 //! The tables as diesel sees them. Says nothing of what they mean: the migrations do.
 
+mod administration;
 mod archive;
 mod board;
 mod scored;
 mod validity;
 
+pub use administration::*;
 pub use archive::*;
 pub use board::*;
 pub use scored::*;
@@ -314,19 +316,6 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    audit_log (id) {
-        id -> Text,
-        at_ms -> BigInt,
-        actor -> Text,
-        action -> Text,
-        subject -> Text,
-        before -> Nullable<Text>,
-        after -> Nullable<Text>,
-        place -> Text,
-    }
-}
-
 diesel::allow_tables_to_appear_in_same_query!(
     archived_attempts,
     installation,
@@ -360,6 +349,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     ranked_boards,
     rank_ranges,
     record_keys,
+    flag_queue,
+    submission_notes,
     corrections,
     audit_log
 );

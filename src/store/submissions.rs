@@ -1,8 +1,9 @@
 //! Submissions and their answers. Knows nothing of who may do what with them.
 
+use diesel::dsl::exists;
 use diesel::prelude::*;
 
-use super::schema::{predictions, releases, submissions, teams};
+use super::schema::{flag_queue, predictions, rejudgings, releases, submissions, teams};
 use super::{DbConnection, Result, StoreError, stored};
 use crate::domain::fault::Warning;
 use crate::domain::question::Split;
@@ -67,27 +68,6 @@ impl Submission {
     pub fn was_readable(&self) -> bool {
         self.progress.graded > 0 || self.state == SubmissionState::Judging
     }
-}
-
-/// What intake knows of a new submission besides its metadata.
-#[derive(Debug, Clone)]
-pub struct NewSubmission {
-    /// UUIDv7.
-    pub id: String,
-    /// The team's id.
-    pub team_id: String,
-    /// The release's id.
-    pub release_id: String,
-    /// Hash of the answers, in hex.
-    pub content_sha256: String,
-    /// Questions in the release.
-    pub questions: i32,
-    /// Questions with an answer.
-    pub answered: i32,
-    /// What was odd about the file.
-    pub warnings: Vec<Warning>,
-    /// When it was accepted.
-    pub created_at_ms: i64,
 }
 
 type Head = (String, String, String, String, String, String, String, Option<String>, String, Option<f64>);
@@ -182,57 +162,6 @@ fn submission((head, links, state, counts): Row) -> Result<Submission> {
     })
 }
 
-/// Adds a queued submission with its answers (compressed JSON by question position).
-pub fn insert_submission(
-    connection: &mut DbConnection,
-    new: &NewSubmission,
-    metadata: &Metadata,
-    answers: &[u8],
-) -> Result<()> {
-    let warnings = serde_json::to_string(&new.warnings)
-        .map_err(|_| StoreError::Unknown { what: "warning list of", value: new.id.clone() })?;
-    let visible_since_ms = (metadata.visibility != Visibility::Private).then_some(new.created_at_ms);
-    let of_file = (
-        submissions::content_sha256.eq(&new.content_sha256),
-        submissions::questions.eq(new.questions),
-        submissions::answered.eq(new.answered),
-        submissions::unparsed.eq(0),
-        submissions::graded.eq(0),
-        submissions::to_judge.eq(0),
-        submissions::judged.eq(0),
-        submissions::reused.eq(0),
-        submissions::failed.eq(0),
-        submissions::warnings.eq(warnings),
-    );
-    let row = (
-        submissions::id.eq(&new.id),
-        submissions::team_id.eq(&new.team_id),
-        submissions::release_id.eq(&new.release_id),
-        submissions::split.eq(metadata.split.as_str()),
-        submissions::model_name.eq(&metadata.model_name),
-        submissions::backbone.eq(&metadata.backbone),
-        submissions::access.eq(metadata.access.as_str()),
-        submissions::parameters_b.eq(metadata.parameters_b),
-        submissions::description.eq(&metadata.description),
-        submissions::paper_url.eq(&metadata.paper_url),
-        submissions::code_url.eq(&metadata.code_url),
-        submissions::visibility.eq(metadata.visibility.as_str()),
-        submissions::anonymous_until.eq(&metadata.anonymous_until),
-        submissions::state.eq(SubmissionState::Queued.as_str()),
-        submissions::not_before_ms.eq(0),
-        submissions::visible_since_ms.eq(visible_since_ms),
-        submissions::created_at_ms.eq(new.created_at_ms),
-    );
-    diesel::insert_into(submissions::table).values((row, of_file)).execute(connection)?;
-    let blob = (
-        predictions::submission_id.eq(&new.id),
-        predictions::answers.eq(answers),
-        predictions::release_id.eq(&new.release_id),
-    );
-    diesel::insert_into(predictions::table).values(blob).execute(connection)?;
-    Ok(())
-}
-
 /// The submission with this id.
 pub fn find_submission(connection: &mut DbConnection, id: &str) -> Result<Option<Submission>> {
     let row = submissions::table
@@ -252,13 +181,64 @@ pub fn load_submissions(
     before: Option<&str>,
     limit: i64,
 ) -> Result<Vec<Submission>> {
+    let filter = SubmissionFilter { team_id: team_id.map(str::to_owned), ..SubmissionFilter::default() };
+    search_submissions(connection, &filter, before, limit)
+}
+
+/// Which submissions are asked for; what is none is not asked about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SubmissionFilter {
+    /// Of the team with this id.
+    pub team_id: Option<String>,
+    /// Of the team with this short name.
+    pub team: Option<String>,
+    /// In this state.
+    pub state: Option<SubmissionState>,
+    /// To this split.
+    pub split: Option<Split>,
+    /// Only those that a maintainer should look at: failed, incomplete (also in a rejudging), paused, or with an open flag.
+    pub needs_attention: bool,
+}
+
+/// At most `limit` submissions, newest first, below the id `before`.
+pub fn search_submissions(
+    connection: &mut DbConnection,
+    filter: &SubmissionFilter,
+    before: Option<&str>,
+    limit: i64,
+) -> Result<Vec<Submission>> {
     // UUIDv7 ids sort by time.
     let mut query = submissions::table
         .inner_join(teams::table.on(teams::id.eq(submissions::team_id)))
         .inner_join(releases::table.on(releases::id.eq(submissions::release_id)))
         .into_boxed();
-    if let Some(team_id) = team_id {
+    if let Some(team_id) = &filter.team_id {
         query = query.filter(submissions::team_id.eq(team_id));
+    }
+    if let Some(team) = &filter.team {
+        query = query.filter(teams::slug.eq(team));
+    }
+    if let Some(state) = filter.state {
+        query = query.filter(submissions::state.eq(state.as_str()));
+    }
+    if let Some(split) = filter.split {
+        query = query.filter(submissions::split.eq(split.as_str()));
+    }
+    if filter.needs_attention {
+        let ended = [SubmissionState::Failed, SubmissionState::Incomplete].map(SubmissionState::as_str);
+        let flagged = flag_queue::table
+            .filter(flag_queue::closed_at_ms.is_null())
+            .filter(flag_queue::subject.eq(submissions::id));
+        let rejudged = rejudgings::table
+            .filter(rejudgings::state.eq("incomplete"))
+            .filter(rejudgings::submission_id.eq(submissions::id));
+        query = query.filter(submissions::withdrawn_reason.is_null()).filter(
+            submissions::state
+                .eq_any(ended)
+                .or(submissions::paused_for.is_not_null())
+                .or(exists(flagged))
+                .or(exists(rejudged)),
+        );
     }
     if let Some(before) = before {
         query = query.filter(submissions::id.lt(before));

@@ -1,8 +1,11 @@
 //! Teams. Knows nothing of their keys.
 
+use std::collections::HashMap;
+
+use diesel::dsl::{count_star, max};
 use diesel::prelude::*;
 
-use super::schema::teams;
+use super::schema::{api_keys, submissions, teams};
 use super::{DbConnection, Result, stored};
 use crate::domain::team::Role;
 
@@ -94,9 +97,50 @@ pub fn load_teams(connection: &mut DbConnection) -> Result<Vec<Team>> {
     rows.into_iter().map(team).collect()
 }
 
+/// What a team has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Submissions that were accepted.
+    pub submissions: i64,
+    /// When the last of them was.
+    pub last_submitted_at_ms: Option<i64>,
+    /// When a key of it was last used, to the minute.
+    pub last_used_at_ms: Option<i64>,
+}
+
+/// What these teams have done, by id; one that has done nothing is left out.
+pub fn load_activity(connection: &mut DbConnection, ids: &[&str]) -> Result<HashMap<String, Activity>> {
+    let mut activity = HashMap::<String, Activity>::new();
+    let sent: Vec<(String, i64, Option<i64>)> = submissions::table
+        .filter(submissions::team_id.eq_any(ids))
+        .group_by(submissions::team_id)
+        .select((submissions::team_id, count_star(), max(submissions::created_at_ms)))
+        .load(connection)?;
+    for (id, count, last_ms) in sent {
+        let of_team = activity.entry(id).or_default();
+        (of_team.submissions, of_team.last_submitted_at_ms) = (count, last_ms);
+    }
+    let used: Vec<(String, Option<i64>)> = api_keys::table
+        .filter(api_keys::team_id.eq_any(ids))
+        .group_by(api_keys::team_id)
+        .select((api_keys::team_id, max(api_keys::last_used_at_ms)))
+        .load(connection)?;
+    for (id, last_ms) in used {
+        activity.entry(id).or_default().last_used_at_ms = last_ms;
+    }
+    Ok(activity)
+}
+
 /// Shuts a team out; its keys and tokens end with the transaction.
 pub fn disable_team(connection: &mut DbConnection, team_id: &str, now_ms: i64) -> Result<()> {
     diesel::update(teams::table.find(team_id)).set(teams::disabled_at_ms.eq(now_ms)).execute(connection)?;
+    Ok(())
+}
+
+/// Lets a team in again.
+pub fn enable_team(connection: &mut DbConnection, team_id: &str) -> Result<()> {
+    let none = teams::disabled_at_ms.eq(None::<i64>);
+    diesel::update(teams::table.find(team_id)).set(none).execute(connection)?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 //! may create databases) and `SECCHI_TEST_REDIS_URL` make it run on PostgreSQL with Redis.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod administration;
 mod anonymous;
 mod archive;
 mod archive_faults;
@@ -12,6 +13,7 @@ mod archive_served;
 mod attacker;
 mod attacks;
 mod audit;
+mod audit_walk;
 mod board;
 mod board_formats;
 mod broken;

@@ -44,7 +44,7 @@ impl Operation {
     pub fn path(&self, id: &str) -> String {
         let names = ["{id}", "{slug}", "{claim}", "{token}", "{name}"];
         let path = names.iter().fold(self.route.clone(), |path, name| path.replace(name, id));
-        path.replace("{split}", "val").replace("{key}", VIDEO).replace("{i}", "0")
+        path.replace("{split}", "val").replace("{key}", VIDEO).replace("{i}", "0").replace("{kind}", "attack")
     }
 
     /// The scope of a key that the document asks for; none where no key is needed.
@@ -87,6 +87,11 @@ impl Operation {
             "create_ratings" => request.body(
                 "item,question_id,dimension,rater,rating,judge_score\nS1,MVK--reef--q5,OEMU,E1,3,2.65\n",
             ),
+            "close_flag" => request.json(&json!({ "reason": "it quotes a sign in the clip" })),
+            "create_note" => request.json(&json!({ "text": "Asked them for the log." })),
+            "stage_judge" => request.json(&json!({ "dry_run": true })),
+            "activate_judge" => request.json(&json!({ "dry_run": true })),
+            "create_team" => request.json(&json!({ "slug": id, "name": "The new lab" })),
             "update_series" => request.json(&json!({ "reason": "an ablation" })),
             "create_decision" => request.json(&val_decision()),
             "create_correction" => request.json(&json!({ "notice": "Three keys were wrong." })),

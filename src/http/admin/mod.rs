@@ -1,7 +1,12 @@
 //! What only maintainers may do over the API.
 
+mod audit;
 mod decisions;
+mod flag_queue;
 mod flags;
+mod judge;
+mod notes;
+mod overview;
 mod ratings;
 mod releases;
 mod series;
@@ -15,11 +20,20 @@ use utoipa_actix_web::service_config::ServiceConfig;
 /// The routes of administration, with their description.
 pub fn routes(config: &mut ServiceConfig<'_>) {
     config
+        .service(audit::list_audit_log)
         .service(submissions::list_submissions)
+        .service(submissions::find_retry_cost)
         .service(submissions::retry_submission)
         .service(submissions::withdraw_submission)
         .service(decisions::list_failures)
         .service(decisions::create_decision)
+        .service(overview::find_overview)
+        .service(flag_queue::list_flag_queue)
+        .service(flag_queue::close_flag)
+        .service(notes::list_notes)
+        .service(notes::create_note)
+        .service(judge::stage_judge)
+        .service(judge::activate_judge)
         .service(flags::list_flags)
         .service(series::list_series)
         .service(series::update_series)
@@ -35,6 +49,9 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(signups::approve_signup)
         .service(signups::reject_signup)
         .service(teams::list_teams)
+        .service(teams::create_team)
         .service(teams::disable_team)
+        .service(teams::enable_team)
+        .service(teams::rotate_team_key)
         .service(teams::create_grant);
 }

@@ -1,6 +1,7 @@
 //! The leaderboard as CSV: the JSON's rows in the JSON's order. Knows nothing of requests.
 
 use crate::domain::column::Column;
+use crate::domain::spreadsheet::defused;
 use crate::evaluation::board_rows::Row;
 use crate::evaluation::standing::Leaderboard;
 
@@ -64,23 +65,4 @@ fn record(row: &Row) -> Vec<String> {
         }
     }
     record
-}
-
-/// What spreadsheets take for the beginning of a formula, some of them also in full width.
-const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
-
-/// A text that no spreadsheet takes for a formula.
-fn defused(text: &str) -> String {
-    if text.starts_with(FORMULA) { format!("'{text}") } else { text.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::defused;
-
-    #[test]
-    fn a_formula_is_defused() {
-        assert_eq!(defused("=HYPERLINK(\"x\")"), "'=HYPERLINK(\"x\")");
-        assert_eq!(defused("Reef-8B"), "Reef-8B");
-    }
 }
