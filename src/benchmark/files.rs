@@ -66,6 +66,14 @@ pub struct Files {
     pub surplus: Vec<String>,
 }
 
+impl Wanted {
+    /// The file of a video that no release holds yet.
+    pub fn new(collection: &str, video_file: &str) -> Wanted {
+        let video_path = format!("{collection}/{video_file}");
+        Wanted { video_path, video_file: video_file.to_owned(), standing_sha256: None }
+    }
+}
+
 impl Files {
     /// How many files are new.
     pub fn added(&self) -> usize {
@@ -175,8 +183,17 @@ fn look_at(video: &Wanted, path: &Path) -> Result<Looked, String> {
     Err("it is another file than the one that the release holds; a release never changes".into())
 }
 
+/// The file of each video in a folder, or in the folders directly in it; none where there is none.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn find_videos(videos: &[Wanted], folder: &Path) -> Result<Vec<Option<PathBuf>>, FilesError> {
+    let there = paths_below(folder).map_err(|error| FilesError::Folder(folder.to_owned(), error))?;
+    Ok(places(videos, &there))
+}
+
 /// Each video's file: at its path, or under its name where no other video has the same.
-pub(super) fn places(videos: &[Wanted], there: &HashMap<String, PathBuf>) -> Vec<Option<PathBuf>> {
+fn places(videos: &[Wanted], there: &HashMap<String, PathBuf>) -> Vec<Option<PathBuf>> {
     let mut seen = HashSet::new();
     let shared: HashSet<String> =
         videos.iter().map(|video| nfc(&video.video_file)).filter(|name| !seen.insert(name.clone())).collect();
@@ -193,7 +210,7 @@ fn nfc(text: &str) -> String {
 }
 
 /// The files in a folder and in the folders directly in it, by their path in it.
-pub(super) fn paths_below(folder: &Path) -> std::io::Result<HashMap<String, PathBuf>> {
+fn paths_below(folder: &Path) -> std::io::Result<HashMap<String, PathBuf>> {
     let mut paths = HashMap::new();
     let mut add = |path: PathBuf| {
         let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy();

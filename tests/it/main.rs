@@ -22,6 +22,7 @@ mod browser;
 mod buckets;
 mod budget;
 mod building;
+mod build_captions;
 mod by_hand;
 mod circuit;
 mod client_submit;

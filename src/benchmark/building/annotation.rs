@@ -58,7 +58,7 @@ pub struct Annotation {
     pub camera_position: String,
     /// The camera's angle and movement.
     pub camera_angle: String,
-    /// What describes the whole video.
+    /// What describes the whole video; empty while it is still to be made.
     pub caption: String,
 }
 
@@ -71,18 +71,22 @@ pub struct Annotations {
     pub unknown_fields: BTreeMap<String, usize>,
 }
 
-/// Captions by the video's key, and where they stand.
-pub type Captions<'a> = (&'a HashMap<String, String>, &'a str);
+/// Where the captions of videos are.
+#[derive(Debug, Clone, Copy)]
+pub enum CaptionsFrom<'a> {
+    /// In the annotations.
+    Here,
+    /// These, by the video's key, with words for where they stand.
+    There(&'a HashMap<String, String>, &'a str),
+    /// They are still to be made.
+    Nowhere,
+}
 
-/// Reads a file of annotations, one JSON object a line, and takes captions from another one by the video's `id`, where
-/// there is one.
+/// Reads a file of annotations, one JSON object a line, with their captions.
 ///
 /// # Errors
 /// [`ReleaseError`] with every fault, each with its line, the field and how to mend it.
-pub fn read_annotations(
-    file: impl BufRead,
-    captions: Option<Captions<'_>>,
-) -> Result<Annotations, ReleaseError> {
+pub fn read_annotations(file: impl BufRead, captions: CaptionsFrom<'_>) -> Result<Annotations, ReleaseError> {
     let mut read = Annotations::default();
     let mut faults = RecordFaults::default();
     let mut lines_by_id = HashMap::<String, u64>::new();
@@ -105,7 +109,7 @@ pub fn read_annotations(
     if read.videos.is_empty() && faults.total == 0 {
         faults.push(1, "the file holds no annotation; give one JSON object a line".into());
     }
-    if let Some((captions, place)) = captions
+    if let CaptionsFrom::There(captions, place) = captions
         && faults.total == 0
     {
         let mut unknown: Vec<&String> = captions.keys().filter(|id| !lines_by_id.contains_key(*id)).collect();
@@ -187,7 +191,7 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    fn annotation(&mut self, captions: Option<Captions<'_>>) -> Option<Annotation> {
+    fn annotation(&mut self, captions: CaptionsFrom<'_>) -> Option<Annotation> {
         let before = self.faults.total;
         let mut required = |name| self.required(name).unwrap_or_default();
         let [video_id, collection, video_file] = ["video_id", "collection", "video_file"].map(&mut required);
@@ -213,12 +217,12 @@ impl Fields<'_> {
         self.name_faults(&collection, &video_file);
         let stem: String = video_file.rsplit_once('.').map_or(&*video_file, |(stem, _)| stem).nfc().collect();
         let id = format!("{collection}--{stem}");
-        let caption = match captions {
-            None => caption,
-            Some((captions, _)) => captions.get(&id).cloned(),
+        let (caption, place) = match captions {
+            CaptionsFrom::Here => (caption, "here"),
+            CaptionsFrom::There(captions, place) => (captions.get(&id).cloned(), place),
+            CaptionsFrom::Nowhere => (Some(caption.unwrap_or_default()), "here"),
         };
         if caption.is_none() {
-            let place = captions.map_or("here", |(_, place)| place);
             self.fault(format!("`caption` of `{id}` is missing {place}; every video has a question for it"));
         }
         let caption = caption.filter(|_| self.faults.total == before)?;

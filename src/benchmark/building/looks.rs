@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::files::{FilesError, Wanted, paths_below, places, side_by_side};
+use super::super::files::{FilesError, Wanted, find_videos, side_by_side};
 use super::annotation::Annotation;
 use super::duplicates::Looks;
 use crate::video::{VideoError, fingerprint, probe};
@@ -13,16 +13,9 @@ use crate::video::{VideoError, fingerprint, probe};
 /// # Errors
 /// When the folder cannot be read or files are damaged; all of these are named.
 pub fn looks_of(videos: &[Annotation], folder: &Path) -> Result<Vec<Option<Looks>>, FilesError> {
-    let there = paths_below(folder).map_err(|error| FilesError::Folder(folder.to_owned(), error))?;
-    let wanted: Vec<Wanted> = videos
-        .iter()
-        .map(|video| Wanted {
-            video_path: format!("{}/{}", video.collection, video.video_file),
-            video_file: video.video_file.clone(),
-            standing_sha256: None,
-        })
-        .collect();
-    let places = places(&wanted, &there);
+    let wanted: Vec<Wanted> =
+        videos.iter().map(|video| Wanted::new(&video.collection, &video.video_file)).collect();
+    let places = find_videos(&wanted, folder)?;
     let seen = side_by_side("looking at videos", &places, |path| path.as_ref().map(look_at).transpose());
     let faulty = seen
         .iter()

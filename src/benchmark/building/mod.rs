@@ -6,6 +6,8 @@
 //! says what can be guessed; `duplicates`, `splits` and `statistics` make three files of one.
 
 pub mod annotation;
+pub mod asking;
+pub mod captioning;
 mod dice;
 pub mod distractors;
 pub mod drafting;

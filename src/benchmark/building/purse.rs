@@ -41,7 +41,11 @@ struct Money {
 impl Purse {
     /// A purse from which so many dollars were spent already.
     pub fn new(prices: Prices, spent: f64) -> Purse {
-        Purse { prices, money: Mutex::new(Money { spent, reserved: 0.0 }), settled: Notify::new() }
+        Purse {
+            prices, // The sum of nothing is -0.
+            money: Mutex::new(Money { spent: spent + 0.0, reserved: 0.0 }),
+            settled: Notify::new(),
+        }
     }
 
     /// Sets aside what a call may cost at most, once there is enough; false where there never will be.

@@ -13,6 +13,9 @@ pub const SPLITS: [Split; 3] = [Split::Train, Split::Val, Split::Test];
 /// Videos of each split (paper, "Dataset Split").
 pub const SIZES: [usize; 3] = [1300, 200, 500];
 
+/// Faults of a file that are listed; the others are counted.
+const MAX_LISTED: usize = 100;
+
 /// Why a file of splits is not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum SplitsError {

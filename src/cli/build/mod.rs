@@ -1,5 +1,6 @@
 //! `secchi build`: the data engine, from annotations to the files of a release.
 
+mod captions;
 mod endpoint;
 mod questions;
 mod release;
@@ -12,15 +13,18 @@ use anyhow::Context as _;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
+use crate::benchmark::building::asking::AskError;
 use crate::benchmark::building::giveaway::Guess;
 use crate::benchmark::release::ReleaseError;
 
+use super::evaluate::stopped;
 use super::exit::Exit;
 use super::report::{counted, table};
 
 /// Make questions and releases from annotated videos
 #[derive(Debug, Subcommand)]
 pub enum BuildCommand {
+    Captions(captions::CaptionsArgs),
     Questions(questions::QuestionsArgs),
     Release(release::ReleaseArgs),
 }
@@ -31,6 +35,7 @@ pub enum BuildCommand {
 /// Whatever kept it from doing its work, in words for the maintainer.
 pub async fn run(command: BuildCommand) -> anyhow::Result<()> {
     match command {
+        BuildCommand::Captions(arguments) => captions::captions(arguments).await,
         BuildCommand::Questions(arguments) => questions::questions(arguments).await,
         BuildCommand::Release(arguments) => release::release(arguments).await,
     }
@@ -55,6 +60,31 @@ fn faulty(path: &Path, error: ReleaseError) -> anyhow::Error {
     let total = counted(faults.total as u64, "fault");
     Exit::Refused
         .with(format!("`{}` has {total}; nothing was written:\n{listed}{rest}", path.display()).trim_end())
+}
+
+/// A prompt: the folder's file of that name, or the one that is compiled in.
+fn prompt(folder: Option<&Path>, name: &str, builtin: &str) -> anyhow::Result<String> {
+    match folder.map(|folder| folder.join(name)).filter(|path| path.exists()) {
+        Some(path) => std::fs::read_to_string(&path).with_context(|| format!("`{}`", path.display())),
+        None => Ok(builtin.to_owned()),
+    }
+}
+
+/// Why a run that asks models came to no end.
+fn ended(error: AskError) -> anyhow::Error {
+    match error {
+        AskError::Endpoint { fault, left }
+            if fault.fault.kind.stops_all() || fault.fault.kind.is_outage() =>
+        {
+            let ended = stopped(&fault);
+            ended.exit.with(format!("{}; {} left", ended.words, counted(left as u64, "video")))
+        }
+        AskError::Endpoint { .. } | AskError::Videos(_) => {
+            Exit::Incomplete.with(format!("{error}; the same command asks about them again"))
+        }
+        AskError::Budget { .. } => Exit::Incomplete.with(error.to_string()),
+        AskError::Journal(_) => Exit::Refused.with(error.to_string()),
+    }
 }
 
 /// How far guessing comes, a row a type and a column a rule.

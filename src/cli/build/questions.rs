@@ -1,28 +1,25 @@
 //! `secchi build questions`: from annotated videos to questions with their keys.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::benchmark::building::annotation::{Annotations, read_annotations, read_captions};
+use crate::benchmark::building::annotation::{Annotations, CaptionsFrom, read_annotations, read_captions};
 use crate::benchmark::building::distractors::Values;
-use crate::benchmark::building::drafting::{DraftError, Drafting, PROMPT};
+use crate::benchmark::building::drafting::{Drafting, PROMPT, lacking};
 use crate::benchmark::building::files::{records, write_file};
 use crate::benchmark::building::giveaway::{Guess, doubtful, guesses};
-use crate::benchmark::building::journal::Journal;
-use crate::benchmark::building::purse::Purse;
 use crate::benchmark::building::questions::{Built, build_questions};
 use crate::benchmark::release::{ReleaseContent, read_release};
 use crate::benchmark::summary::{Summary, summarize};
 
-use super::super::evaluate::stopped;
 use super::super::exit::{Exit, help};
 use super::super::report::{bar, counted, table};
-use super::endpoint::EndpointArgs;
-use super::{faulty, guesses_json, guesses_table, open};
+use super::endpoint::{EndpointArgs, Spent};
+use super::{ended, faulty, guesses_json, guesses_table, open, prompt};
 
 /// Ids that are named at most.
 const MAX_NAMED: usize = 10;
@@ -68,15 +65,6 @@ pub struct QuestionsArgs {
     endpoint: EndpointArgs,
 }
 
-/// What a model took.
-#[derive(Default)]
-struct Asked {
-    replies: usize,
-    tokens_sent: Option<u64>,
-    tokens_received: Option<u64>,
-    cost_usd: f64,
-}
-
 /// Builds the questions and writes them.
 ///
 /// # Errors
@@ -87,11 +75,11 @@ pub async fn questions(arguments: QuestionsArgs) -> anyhow::Result<()> {
         Some(path) => Some(read_captions(open(path)?).map_err(|error| faulty(path, error))?),
         None => None,
     };
-    let annotations = read_annotations(
-        open(path)?,
-        captions.as_ref().map(|captions| (captions, "in the file of captions")),
-    )
-    .map_err(|error| faulty(path, error))?;
+    let captions = match &captions {
+        Some(captions) => CaptionsFrom::There(captions, "in the file of captions"),
+        None => CaptionsFrom::Here,
+    };
+    let annotations = read_annotations(open(path)?, captions).map_err(|error| faulty(path, error))?;
     let (drafted, asked) = drafts(&arguments, &annotations).await?;
     let built = build_questions(&annotations.videos, &drafted, arguments.seed)
         .map_err(|error| faulty(path, error))?;
@@ -119,60 +107,25 @@ pub async fn questions(arguments: QuestionsArgs) -> anyhow::Result<()> {
 async fn drafts(
     arguments: &QuestionsArgs,
     annotations: &Annotations,
-) -> anyhow::Result<(HashMap<String, Values>, Option<Asked>)> {
-    let prices = arguments.endpoint.prices()?;
-    let Some((model, model_name)) = arguments.endpoint.model()? else { return Ok(Default::default()) };
-    let path = arguments.journal.clone().unwrap_or_else(|| arguments.out.with_extension("journal.jsonl"));
-    let mut journal = Journal::open(&path).map_err(|error| Exit::Refused.with(error.to_string()))?;
-    let purse = Purse::new(prices, journal.replies().map(|reply| reply.cost_usd).sum());
-    let prompt = prompt(arguments.prompts_dir.as_deref())?;
-    let drafting = Drafting {
-        model: &model,
-        model_name,
-        prompt: &prompt,
-        concurrency: arguments.endpoint.concurrency.into(),
-        max_tokens: arguments.endpoint.max_tokens.into(),
-        purse: &purse,
+) -> anyhow::Result<(HashMap<String, Values>, Option<Spent>)> {
+    let Some(asked) = arguments.endpoint.model(None)? else {
+        arguments.endpoint.prices()?;
+        return Ok(Default::default());
     };
+    let prompt = prompt(arguments.prompts_dir.as_deref(), "distractors.md", PROMPT)?;
+    if let Some(slot) = lacking(&prompt) {
+        return Err(
+            Exit::Refused.with(format!("the prompt `distractors.md` must hold `{slot}` exactly once"))
+        );
+    }
+    let path = arguments.journal.clone().unwrap_or_else(|| arguments.out.with_extension("journal.jsonl"));
+    let asking = arguments.endpoint.asking(&path)?;
+    let drafting = Drafting { asking: &asking, asked: &asked, prompt: &prompt };
     let bar =
         bar("wrong options", "{msg} {bar:30} {pos}/{len} {per_sec} {eta}", annotations.videos.len() as u64);
-    let drafted = drafting.draft(&annotations.videos, &mut journal, || bar.inc(1)).await;
+    let drafted = drafting.draft(&annotations.videos, || bar.inc(1)).await;
     bar.finish_and_clear();
-    let drafted = drafted.map_err(ended)?;
-    let mut asked = Asked { cost_usd: purse.spent(), ..Asked::default() };
-    for reply in journal.replies() {
-        asked.replies += 1;
-        // Unknown, and not 0, where the endpoint never says.
-        let add = |sum: &mut Option<u64>, more: Option<u64>| {
-            *sum = more.map(|more| sum.unwrap_or(0) + more).or(*sum)
-        };
-        add(&mut asked.tokens_sent, reply.prompt_tokens);
-        add(&mut asked.tokens_received, reply.completion_tokens);
-    }
-    Ok((drafted, Some(asked)))
-}
-
-fn prompt(folder: Option<&Path>) -> anyhow::Result<String> {
-    match folder.map(|folder| folder.join("distractors.md")).filter(|path| path.exists()) {
-        Some(path) => std::fs::read_to_string(&path).with_context(|| format!("`{}`", path.display())),
-        None => Ok(PROMPT.to_owned()),
-    }
-}
-
-fn ended(error: DraftError) -> anyhow::Error {
-    match error {
-        DraftError::Endpoint { fault, left }
-            if fault.fault.kind.stops_all() || fault.fault.kind.is_outage() =>
-        {
-            let ended = stopped(&fault);
-            ended.exit.with(format!("{}; {} left", ended.words, counted(left as u64, "video")))
-        }
-        DraftError::Endpoint { .. } => {
-            Exit::Incomplete.with(format!("{error}; the same command asks about them again"))
-        }
-        DraftError::Budget { .. } => Exit::Incomplete.with(error.to_string()),
-        DraftError::Slot(_) | DraftError::Journal(_) => Exit::Refused.with(error.to_string()),
-    }
+    Ok((drafted.map_err(ended)?, Some(Spent::of(&asking))))
 }
 
 fn too_easy(above: &[&Guess], guesses: &[Guess], bound: f64) -> anyhow::Error {
@@ -202,7 +155,7 @@ struct Told<'a> {
     annotations: &'a Annotations,
     built: &'a Built,
     guesses: &'a [Guess],
-    asked: Option<&'a Asked>,
+    asked: Option<&'a Spent>,
 }
 
 impl Told<'_> {
@@ -235,10 +188,7 @@ impl Told<'_> {
             "wrong_values_drawn": self.built.drawn, "guesses": guesses_json(self.guesses), "doubtful": doubtful(content),
             "movement_of_others": self.others_move(), "long_captions": self.long_captions(),
             "unknown_fields": self.annotations.unknown_fields,
-            "model": self.asked.map(|asked| json!({
-                "replies": asked.replies, "prompt_tokens": asked.tokens_sent, "completion_tokens": asked.tokens_received,
-                "cost_usd": asked.cost_usd,
-            })),
+            "model": self.asked.map(Spent::json),
         })
     }
 
@@ -269,16 +219,10 @@ impl Told<'_> {
             guesses_table(self.guesses),
         ];
         if let Some(asked) = self.asked {
-            let tokens = |count: Option<u64>| {
-                count.map_or("an unknown number of".to_owned(), |count| count.to_string())
-            };
+            let drawn = self.built.drawn;
             lines.push(format!(
-                "{} of the model: {} tokens sent, {} received, ${:.4}; {} wrong values were drawn from the annotations instead",
-                counted(asked.replies as u64, "reply").replace("replys", "replies"),
-                tokens(asked.tokens_sent),
-                tokens(asked.tokens_received),
-                asked.cost_usd,
-                self.built.drawn
+                "{}; {drawn} wrong values were drawn from the annotations instead",
+                asked.line()
             ));
         }
         let above = self.guesses.iter().filter(|guess| guess.is_above(self.arguments.max_guessed));

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::benchmark::building::annotation::{Annotation, read_annotations};
+use crate::benchmark::building::annotation::{Annotation, CaptionsFrom, read_annotations};
 use crate::benchmark::building::duplicates::{Duplicate, duplicates, groups};
 use crate::benchmark::building::files::{records, write_folder};
 use crate::benchmark::building::giveaway::{Guess, doubtful, guesses};
@@ -168,7 +168,7 @@ fn annotated(arguments: &ReleaseArgs, content: &ReleaseContent) -> anyhow::Resul
         .map(|question| (content.videos[question.video].id.clone(), question.key.answer_text.clone()))
         .collect();
     let path = &arguments.annotations;
-    let annotations = read_annotations(open(path)?, Some((&captions, "among the questions")));
+    let annotations = read_annotations(open(path)?, CaptionsFrom::There(&captions, "among the questions"));
     let annotations = annotations.map_err(|error| faulty(path, error))?;
     let mut by_id: HashMap<String, Annotation> =
         annotations.videos.into_iter().map(|video| (video.id.clone(), video)).collect();
