@@ -85,6 +85,11 @@ pub fn given(json: &str, ids: &[&str]) -> Result<Vec<Split>, SplitsError> {
     }
     let missing = splits.iter().zip(ids).filter(|(split, _)| split.is_none());
     faults.extend(missing.map(|(_, id)| format!("`{id}` is in no split; put it into one")));
+    let more = faults.len().saturating_sub(MAX_LISTED);
+    if more > 0 {
+        faults.truncate(MAX_LISTED);
+        faults.push(format!("and {more} more"));
+    }
     if faults.is_empty() {
         Ok(splits.into_iter().flatten().collect())
     } else {
