@@ -1,6 +1,6 @@
 //! What the files of annotated videos look like. Knows nothing of what is done with it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::super::files::{FilesError, Wanted, find_videos, side_by_side};
 use super::annotation::Annotation;
@@ -16,7 +16,7 @@ pub fn looks_of(videos: &[Annotation], folder: &Path) -> Result<Vec<Option<Looks
     let wanted: Vec<Wanted> =
         videos.iter().map(|video| Wanted::new(&video.collection, &video.video_file)).collect();
     let places = find_videos(&wanted, folder)?;
-    let seen = side_by_side("looking at videos", &places, |path| path.as_ref().map(look_at).transpose());
+    let seen = side_by_side("looking at videos", &places, |path| path.as_deref().map(look_at).transpose());
     let faulty = seen
         .iter()
         .zip(&wanted)
@@ -29,7 +29,7 @@ pub fn looks_of(videos: &[Annotation], folder: &Path) -> Result<Vec<Option<Looks
     }
 }
 
-fn look_at(path: &PathBuf) -> Result<Looks, VideoError> {
+fn look_at(path: &Path) -> Result<Looks, VideoError> {
     let facts = probe(path)?;
     Ok(Looks { pictures: fingerprint(path, facts.frames)?, sha256: facts.sha256 })
 }

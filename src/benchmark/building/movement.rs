@@ -150,8 +150,8 @@ fn ends_clause(clause: &str, word: &str) -> bool {
     folded.find(word).is_some_and(|at| folded[at + word.len()..].starts_with(','))
 }
 
-fn is_participle(word: &String) -> bool {
-    word.len() > 4 && word.ends_with("ing") && !NO_PARTICIPLES.contains(&word.as_str())
+fn is_participle(word: &str) -> bool {
+    word.len() > 4 && word.ends_with("ing") && !NO_PARTICIPLES.contains(&word)
 }
 
 fn is_central(subject: &[String], clause: &str, central_object: &str) -> bool {

@@ -146,10 +146,10 @@ fn chart(title: &str, words: &str, counts: &[Count]) -> String {
     let mut svg = String::new();
     for (row, (value, count, percent)) in bars.iter().enumerate() {
         let y = row * ROW_PX;
-        _ = write!(
+        _ = writeln!(
             svg,
             "<text x=\"0\" y=\"{0}\">{1}<title>{2}</title></text><rect x=\"66%\" y=\"{3}\" width=\"{percent:.2}%\" height=\"{4}\"/>\
-             <text class=\"count\" x=\"65%\" y=\"{0}\">{count}</text>\n",
+             <text class=\"count\" x=\"65%\" y=\"{0}\">{count}</text>",
             y + 15,
             escaped(&cut(value)),
             escaped(value),

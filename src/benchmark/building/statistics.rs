@@ -70,6 +70,9 @@ pub struct Statistics {
     pub caption_words: Vec<Count>,
 }
 
+/// The value of one attribute.
+type ValueOf = fn(&Annotation) -> Option<String>;
+
 /// Counts what a release holds; videos, annotations and splits stand in the same order.
 pub fn statistics(content: &ReleaseContent, videos: &[Annotation], splits: &[Split]) -> Statistics {
     let counts =
@@ -81,7 +84,7 @@ pub fn statistics(content: &ReleaseContent, videos: &[Annotation], splits: &[Spl
         }
     };
     let names = ["object 1 (central)", "object 2", "object 3", "object 4"];
-    let attributes: [(&'static str, fn(&Annotation) -> Option<String>); 12] = [
+    let attributes: [(&'static str, ValueOf); 12] = [
         ("texture", |video| video.texture.clone()),
         ("color", |video| Some(video.color.clone())),
         ("size and shape", |video| Some(video.size_shape.clone())),
