@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal as _;
 
+use tracing_subscriber::filter::{FilterExt as _, filter_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
@@ -21,8 +22,8 @@ pub struct Started {
 /// Sends logs to standard error, as text on a terminal and as JSON otherwise; and, if `traced`, traces to a collector,
 /// until what is given back is dropped.
 pub fn start_logging(filter: &str, no_color: bool, traced: bool) -> Started {
-    let filter = EnvFilter::try_new(format!("{filter},{SPANS}=off"))
-        .unwrap_or_else(|_| EnvFilter::new(format!("info,{SPANS}=off")));
+    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = filter.and(filter_fn(|metadata| metadata.target() != SPANS));
     let logs = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let logs = if std::io::stderr().is_terminal() {
         logs.with_ansi(!no_color).with_target(false).boxed()

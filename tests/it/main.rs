@@ -21,8 +21,8 @@ mod browser;
 #[cfg(feature = "s3")]
 mod buckets;
 mod budget;
-mod building;
 mod build_captions;
+mod building;
 mod by_hand;
 mod circuit;
 mod client_submit;

@@ -9,6 +9,7 @@ use super::annotation::Annotation;
 use super::asking::{AskError, Asking, Call, Fault, Named, filled};
 use super::distractors::{Bars, Values, WRONG};
 use super::rules::{self, Attribute};
+use crate::domain::question::QuestionType;
 
 /// How often a video is asked about; what is still missing then comes from other videos.
 const ASKED: usize = 2;

@@ -1,6 +1,6 @@
 //! `secchi build questions`: from annotated videos to questions with their keys.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
