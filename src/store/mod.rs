@@ -20,6 +20,7 @@ pub mod judge_record;
 pub mod judgements;
 pub mod keys;
 pub mod leases;
+pub mod listings;
 pub mod notes;
 pub mod overview;
 pub mod public;

@@ -41,6 +41,7 @@ asset!(
         include_str!("assets/style/compare.css"),
         include_str!("assets/style/charts.css"),
         include_str!("assets/style/entry.css"),
+        include_str!("assets/style/admin.css"),
         include_str!("assets/style/print.css"),
     )
 );

@@ -55,7 +55,19 @@ const EVERYBODYS: [(&str, &str); 5] = [
 
 const TEAMS: [(&str, &str); 3] = [("/submissions", "Submissions"), ("/quota", "Quota"), ("/keys", "Keys")];
 
-const MAINTAINERS: (&str, &str) = ("/admin/signups", "Sign-ups");
+const MAINTAINERS: (&str, &str) = ("/admin", "Administration");
+
+/// The pages of administration, which are linked to from each other.
+const ADMINISTRATION: [(&str, &str); 8] = [
+    ("/admin", "Overview"),
+    ("/admin/signups", "Sign-ups"),
+    ("/admin/teams", "Teams"),
+    ("/admin/submissions", "Submissions"),
+    ("/admin/flags", "Flags"),
+    ("/admin/releases", "Releases"),
+    ("/admin/judge", "Judge"),
+    ("/admin/audit", "Audit log"),
+];
 
 /// The whole document around `content`.
 pub(super) fn document(page: &Page<'_>, content: &Markup) -> Markup {
@@ -105,6 +117,9 @@ fn whole(page: &Page<'_>, head: &Markup, content: &Markup) -> Markup {
             body {
                 a.skip href="#content" { "Skip to the content" }
                 (bar(page))
+                @if is_administration(page) {
+                    nav.sections aria-label="Administration" { @for target in ADMINISTRATION { (link(page, target)) } }
+                }
                 main #content tabindex="-1" { (content) }
                 footer {
                     p {
@@ -117,10 +132,17 @@ fn whole(page: &Page<'_>, head: &Markup, content: &Markup) -> Markup {
     }
 }
 
+fn is_administration(page: &Page<'_>) -> bool {
+    page.address.starts_with(MAINTAINERS.0)
+}
+
+fn link(page: &Page<'_>, (address, name): (&str, &str)) -> Markup {
+    html! { a href=(address) aria-current=[(address == page.address).then_some("page")] { (name) } }
+}
+
 fn bar(page: &Page<'_>) -> Markup {
-    let link = |(address, name): (&str, &str)| {
-        html! { a href=(address) aria-current=[(address == page.address).then_some("page")] { (name) } }
-    };
+    let link = |target| link(page, target);
+    let (address, name) = MAINTAINERS;
     html! {
         div.bar {
             a.brand href="/" { "Secchi" }
@@ -131,7 +153,9 @@ fn bar(page: &Page<'_>) -> Markup {
                     Viewer::Guest => { (link(("/sign-in", "Sign in"))) (link(("/sign-up", "Sign up"))) }
                     Viewer::Team(session) => {
                         @for target in TEAMS { (link(target)) }
-                        @if session.principal.is_maintainer() { (link(MAINTAINERS)) }
+                        @if session.principal.is_maintainer() {
+                            a href=(address) aria-current=[is_administration(page).then_some("true")] { (name) }
+                        }
                     }
                 }
             }

@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 use actix_web::body::SizedStream;
 use actix_web::http::{Method, StatusCode, header};
-use actix_web::{HttpRequest, HttpResponse, guard, web};
+use actix_web::{HttpRequest, HttpResponse, Route, guard, web};
 use futures::stream;
 
 use self::board::BoardView;
@@ -133,10 +133,7 @@ impl Pages {
 /// The routes of the pages.
 pub fn routes(config: &mut web::ServiceConfig) {
     config.service(web::resource("/").guard(guard::Get()).to(find_board)).configure(assets::routes);
-    let mut page = |path: &str, routes: Vec<actix_web::Route>| {
-        let resource = web::resource(path).default_service(web::to(wrong_method));
-        config.service(routes.into_iter().fold(resource, actix_web::Resource::route));
-    };
+    let mut page = |path: &str, routes: Vec<Route>| add_page(config, path, routes);
     page("/entries/{id}", vec![web::get().to(entry::show)]);
     page("/og/board.png", vec![web::get().to(og::show_board)]);
     page("/og/entries/{file}", vec![web::get().to(og::show_entry)]);
@@ -165,9 +162,13 @@ pub fn routes(config: &mut web::ServiceConfig) {
     page("/sign-up", vec![web::get().to(sign_up::show), web::post().to(sign_up::create)]);
     page("/sign-up/{claim}", vec![web::get().to(sign_up::follow)]);
     page("/sign-up/{claim}/key", vec![web::post().to(sign_up::tell_key)]);
-    page("/admin/signups", vec![web::get().to(admin::signups::list)]);
-    page("/admin/signups/{id}/approve", vec![web::post().to(admin::signups::approve)]);
-    page("/admin/signups/{id}/reject", vec![web::post().to(admin::signups::reject)]);
+    admin::routes(config);
+}
+
+/// Adds a page's address, which answers with a page when it is asked in another way than its `routes`.
+fn add_page(config: &mut web::ServiceConfig, path: &str, routes: Vec<Route>) {
+    let resource = web::resource(path).default_service(web::to(wrong_method));
+    config.service(routes.into_iter().fold(resource, actix_web::Resource::route));
 }
 
 /// Whether an address that nothing stands at is to be answered by a page.

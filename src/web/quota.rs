@@ -49,7 +49,7 @@ fn page(session: &Session, quotas: &[Quota], mut entries: Vec<LedgerEntry>) -> M
                         th.number scope="col" { "Change" }
                         th scope="col" { "Why" }
                     } }
-                    tbody { @for entry in &entries { (row(entry)) } }
+                    tbody { @for entry in &entries { (row(entry, "/submissions/")) } }
                 }
             }
             @if let Some(last) = entries.last().filter(|_| more) {
@@ -93,7 +93,8 @@ fn wait(seconds: u64) -> String {
     format!("{} h {} min", minutes / 60, minutes % 60)
 }
 
-fn row(entry: &LedgerEntry) -> Markup {
+/// An entry of a ledger; `submissions` is the address that submissions are found under.
+pub(super) fn row(entry: &LedgerEntry, submissions: &str) -> Markup {
     let sign = if entry.kind == QuotaKind::Charge { "−" } else { "+" };
     html! {
         tr {
@@ -102,7 +103,7 @@ fn row(entry: &LedgerEntry) -> Markup {
             td.number { (sign) (entry.amount) }
             td {
                 (capital(&entry.reason)) " " small { (entry.kind) ", counts to " (entry.day) }
-                @if let Some(id) = &entry.submission_id { br; a href={ "/submissions/" (id) } { "Its submission" } }
+                @if let Some(id) = &entry.submission_id { br; a href={ (submissions) (id) } { "Its submission" } }
             }
         }
     }

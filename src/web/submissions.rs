@@ -169,7 +169,7 @@ pub(super) async fn end_link(
 /// Why an entry is taken off the board.
 #[derive(Deserialize)]
 pub(super) struct Withdrawal {
-    reason: String,
+    pub(super) reason: String,
 }
 
 pub(super) async fn withdraw(

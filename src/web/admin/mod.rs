@@ -1,3 +1,39 @@
-//! Pages of administration, for maintainers only.
+//! Pages of administration, for maintainers only. On each of them what needs a maintainer comes first.
 
-pub mod signups;
+mod desk;
+mod judge;
+mod judge_page;
+mod releases;
+mod signups;
+mod submission;
+mod submission_page;
+mod submissions;
+mod team;
+mod team_page;
+mod teams;
+
+use actix_web::{Route, web};
+
+use super::add_page;
+
+/// The routes of administration.
+pub(super) fn routes(config: &mut web::ServiceConfig) {
+    let mut page = |path: &str, routes: Vec<Route>| add_page(config, path, routes);
+    page("/admin/signups", vec![web::get().to(signups::list)]);
+    page("/admin/signups/{id}/approve", vec![web::post().to(signups::approve)]);
+    page("/admin/signups/{id}/reject", vec![web::post().to(signups::reject)]);
+    page("/admin/teams", vec![web::get().to(teams::list)]);
+    page("/admin/teams/{slug}", vec![web::get().to(team::show)]);
+    page("/admin/teams/{slug}/grants", vec![web::post().to(team::grant)]);
+    page("/admin/teams/{slug}/disable", vec![web::post().to(team::disable)]);
+    page("/admin/submissions", vec![web::get().to(submissions::list)]);
+    page("/admin/submissions/{id}", vec![web::get().to(submission::show)]);
+    page("/admin/submissions/{id}/retry", vec![web::post().to(submission::retry)]);
+    page("/admin/submissions/{id}/withdraw", vec![web::post().to(submission::withdraw)]);
+    page("/admin/submissions/{id}/decisions", vec![web::post().to(submission::decide)]);
+    page("/admin/submissions/{id}/tell", vec![web::post().to(submission::tell)]);
+    page("/admin/releases", vec![web::get().to(releases::list)]);
+    page("/admin/releases/activate", vec![web::post().to(releases::activate)]);
+    page("/admin/judge", vec![web::get().to(judge::show)]);
+    page("/admin/judge/activate", vec![web::post().to(judge::activate)]);
+}

@@ -12,6 +12,7 @@ mod profile;
 mod progress;
 mod scatter;
 mod slopes;
+mod spend;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ pub(super) use profile::profile;
 pub(super) use progress::best_over_time;
 pub(super) use scatter::scatter;
 pub(super) use slopes::slopes;
+pub(super) use spend::{Day, spend};
 
 /// Rows of a chart at most: more are no picture any more.
 const MAX_ROWS: usize = 60;

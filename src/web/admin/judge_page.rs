@@ -1,0 +1,250 @@
+//! The judge as a page for maintainers: configurations, moves, spending. Decides nothing.
+
+use maud::{Markup, html};
+
+use super::desk::{Sheet, Stood, act, document, foreign, table, team_link};
+use crate::evaluation::staging::ConfigurationView;
+use crate::evaluation::staging_moves::Move;
+use crate::evaluation::usage::{JudgeUsage, Spent, UsageRow};
+use crate::limiter::Closed;
+use crate::scoring::decimals::to_decimals;
+use crate::store::configurations::CURRENT;
+use crate::store::rejudgings::IncompleteEntry;
+use crate::web::charts::{Day, spend};
+use crate::web::figures::{grouped, places};
+use crate::web::frame::when;
+use crate::web::session::Session;
+
+/// Moves that the page shows.
+const SHOWN: usize = 50;
+
+/// The configuration that is staged, and what making it current would change.
+pub(super) struct Staged {
+    pub(super) view: ConfigurationView,
+    pub(super) moves: Vec<Move>,
+    /// Entries with answers that could not be judged under it.
+    pub(super) stuck: Vec<IncompleteEntry>,
+}
+
+/// What the page is made of.
+pub(super) struct Seen {
+    /// Oldest first.
+    pub(super) configurations: Vec<ConfigurationView>,
+    pub(super) staged: Option<Staged>,
+    /// Id and model of the configuration that this server's settings describe.
+    pub(super) settings: (String, String),
+    /// Why this process asks the judge nothing at present.
+    pub(super) closed: Option<Closed>,
+    pub(super) by_day: JudgeUsage,
+    pub(super) by_team: JudgeUsage,
+    pub(super) by_rubric: JudgeUsage,
+}
+
+pub(super) fn page(session: &Session, seen: &Seen, stood: Option<&Stood>) -> Markup {
+    let sheet = Sheet { title: "Judge", address: "/admin/judge", above: None, stood };
+    let content = html! {
+        section.needs aria-labelledby="needs" {
+            h2 #needs { "Needs you now" }
+            (needs(seen))
+            @if let Some(staged) = &seen.staged { (staging(session, staged)) }
+        }
+        @if let Some(staged) = &seen.staged { (moves(staged)) }
+        (configurations(session, seen))
+        (spending(seen))
+    };
+    document(session, &sheet, &content)
+}
+
+fn needs(seen: &Seen) -> Markup {
+    let current = seen.configurations.iter().find(|view| view.state == CURRENT);
+    let (settings, model) = &seen.settings;
+    let differs = current.is_some_and(|current| current.id != *settings);
+    let is_staged = seen.staged.as_ref().is_some_and(|staged| staged.view.id == *settings);
+    let is_quiet = seen.closed.is_none() && seen.staged.is_none() && !differs;
+    html! {
+        @if is_quiet { p.empty { "Nothing: the settings are those of the current configuration, and the judge is asked." } }
+        @if let Some(closed) = &seen.closed { (circuit(closed)) }
+        @if differs && !is_staged {
+            p {
+                "This server's settings describe another configuration, " code { (settings) } " (" (foreign(model)) "), \
+                 which is not in force. Prepare the change: " code { "secchi judge stage" }
+            }
+        }
+    }
+}
+
+/// Why the judge is not asked.
+pub(super) fn circuit(closed: &Closed) -> Markup {
+    html! {
+        p.wrong { "The judge is not asked since " (when(closed.since_ms)) ": " (closed.cause) "." }
+        p.line { (closed.detail) }
+        p { "It is tried again by itself, next " (when(closed.retry_at_ms)) ". To try it now: " code { "secchi judge check" } }
+    }
+}
+
+/// How far a configuration has come with what is published, in words.
+pub(super) fn progress(view: &ConfigurationView) -> String {
+    let mut words = format!("{} of {} entries have complete scores", view.complete, view.entries);
+    if view.pending > 0 {
+        words += &format!(", {} wait", view.pending);
+    }
+    if view.incomplete > 0 {
+        words += &format!(", {} could not be judged whole", view.incomplete);
+    }
+    words
+}
+
+fn staging(session: &Session, staged: &Staged) -> Markup {
+    let view = &staged.view;
+    let is_ready = view.complete >= view.entries;
+    html! {
+        h3 { "Staged: " code { (view.id) } " (" (foreign(&view.model)) ")" }
+        p { (progress(view)) "." }
+        progress value=(view.complete) max=(view.entries.max(1)) aria-label="Entries judged under the staged configuration" {}
+        @if !staged.stuck.is_empty() {
+            ul {
+                @for entry in &staged.stuck {
+                    li {
+                        a href={ "/admin/submissions/" (entry.entry) } { (foreign(&entry.model_name)) } " by " (team_link(&entry.team)) ": "
+                        (entry.failed) " answers without a score"
+                    }
+                }
+            }
+        }
+        p {
+            @if staged.moves.is_empty() { "No rank would move." }
+            @else { a href="#moves" { (staged.moves.len()) " ranks" } " would move." }
+        }
+        @if is_ready { (activation(session, view, Some(staged.moves.len()))) }
+    }
+}
+
+fn activation(session: &Session, view: &ConfigurationView, moves: Option<usize>) -> Markup {
+    act(
+        session,
+        "/admin/judge/activate",
+        ("Activate", &view.id),
+        html! {
+            input type="hidden" name="configuration" value=(view.id);
+            p {
+                "Everything is judged under " code { (view.id) } " (" (foreign(&view.model)) ") from then on, and the board shows its scores"
+                @if let Some(moves) = moves { "; " (moves) " ranks move" }
+                ". Nothing is judged for it. Submissions under way start anew. Activating the present one again is the way back."
+            }
+        },
+    )
+}
+
+fn moves(staged: &Staged) -> Markup {
+    let place = |rank: Option<u32>| rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
+    html! {
+        @if !staged.moves.is_empty() {
+            h2 #moves { "What would move" }
+            @if staged.moves.len() > SHOWN { p { "The first " (SHOWN) " of " (staged.moves.len()) "." } }
+            (table("moves", &["Model", "Column", "#Rank now", "#Rank then", "#Score now", "#Score then"], &html! {
+                @for moved in staged.moves.iter().take(SHOWN) {
+                    @let places = places(moved.column.unit());
+                    @let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| to_decimals(value, places));
+                    tr {
+                        th.model scope="row" {
+                            a href={ "/admin/submissions/" (moved.entry) } { (foreign(&moved.model_name)) }
+                            br; small { (moved.team) ", " (moved.split) }
+                        }
+                        td { (moved.column) }
+                        td.number { (place(moved.rank[0])) }
+                        td.number { (place(moved.rank[1])) }
+                        td.number { (value(moved.value[0])) }
+                        td.number { (value(moved.value[1])) }
+                    }
+                }
+            }))
+        }
+    }
+}
+
+fn configurations(session: &Session, seen: &Seen) -> Markup {
+    let row = |view: &ConfigurationView| {
+        let kind = if view.state == CURRENT { "fine" } else { "ended" };
+        let may_activate = view.state != CURRENT && view.complete >= view.entries;
+        html! {
+            tr {
+                th scope="row" { code { (view.id) } br; small.wrap { (foreign(&view.model)) } }
+                td { span.badge.(kind) { (view.state) } }
+                td { (progress(view)) }
+                td { (day(&view.created_at)) @if let Some(at) = &view.retired_at { br; small { "retired " (day(at)) } } }
+                td { @if may_activate { (activation(session, view, None)) } }
+            }
+        }
+    };
+    html! {
+        h2 #configurations { "Configurations" }
+        (table("configurations", &["Configuration", "State", "What is published", "Stored", "Do"], &html! {
+            @for view in seen.configurations.iter().rev() { (row(view)) }
+        }))
+        p { "What it is asked, and what is known of it: " a href="/judge" { "the public page" } }
+    }
+}
+
+fn day(rfc3339: &str) -> Markup {
+    html! { time datetime=(rfc3339) { (rfc3339.get(..10).unwrap_or_default()) } }
+}
+
+fn spending(seen: &Seen) -> Markup {
+    let usage = &seen.by_day;
+    let days: Vec<Day> = usage
+        .items
+        .iter()
+        .map(|row| Day {
+            day: row.day.clone().unwrap_or_default(),
+            calls: row.spent.calls,
+            cost_usd: row.spent.cost_usd,
+        })
+        .collect();
+    html! {
+        h2 #spending { "Spending" }
+        @match &usage.budget {
+            Some(budget) => p {
+                "Today $" (to_decimals(budget.spent_usd, 2)) " of $" (to_decimals(budget.per_day_usd, 2)) " are spent, $"
+                (to_decimals(budget.left_usd, 2)) " are left."
+            },
+            None => p { "No budget is set: " code { "SECCHI_JUDGE_BUDGET_USD_PER_DAY" } " limits what a day may cost." }
+        }
+        form.filters method="get" action="/admin/judge#spending" {
+            div { label for="from" { "From" } input #from name="from" type="date" value=(usage.from); }
+            div { label for="to" { "To" } input #to name="to" type="date" value=(usage.to); }
+            button.second type="submit" { "Show" }
+        }
+        @if usage.items.is_empty() { p.empty { "The judge was asked nothing on these days." } } @else {
+            (spend(&days, (&usage.from, &usage.to), usage.budget.map(|budget| budget.per_day_usd)))
+            h3 #by-team { "By team" }
+            (sums("by-team", "Team", &seen.by_team, |row| row.team.as_deref()))
+            h3 #by-rubric { "By rubric" }
+            (sums("by-rubric", "Rubric", &seen.by_rubric, |row| row.rubric.as_deref()))
+        }
+    }
+}
+
+fn sums<'u>(
+    id: &str,
+    head: &str,
+    usage: &'u JudgeUsage,
+    name: impl Fn(&'u UsageRow) -> Option<&'u str>,
+) -> Markup {
+    let cells = |spent: &Spent| {
+        html! {
+            td.number { (grouped(spent.calls)) }
+            td.number { (grouped(spent.prompt_tokens)) }
+            td.number { (grouped(spent.cached_tokens)) }
+            td.number { (grouped(spent.completion_tokens)) }
+            td.number { (to_decimals(spent.cost_usd, 4)) }
+        }
+    };
+    table(
+        id,
+        &[head, "#Calls", "#Tokens sent", "#of them cached", "#Tokens back", "#Dollars"],
+        &html! {
+            @for row in &usage.items { tr { th scope="row" { (name(row).unwrap_or("–")) } (cells(&row.spent)) } }
+            tr.average { th scope="row" { "All" } (cells(&usage.total)) }
+        },
+    )
+}
