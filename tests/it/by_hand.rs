@@ -19,7 +19,7 @@ use crate::support::{Ground, Options, Secchi, TestTeam, entries, metadata, probl
 const REASON: &str = "The judge takes the ray for a weapon.";
 
 /// A server whose judge refuses whatever answers to the questions in the list, and gives all others three points.
-async fn refusing(questions: Vec<String>) -> (Secchi, Arc<ScriptedJudge>, Arc<Mutex<Vec<String>>>) {
+pub async fn refusing(questions: Vec<String>) -> (Secchi, Arc<ScriptedJudge>, Arc<Mutex<Vec<String>>>) {
     let refused = Arc::new(Mutex::new(questions));
     let judge = Arc::new(ScriptedJudge::new({
         let refused = refused.clone();
@@ -34,7 +34,7 @@ async fn refusing(questions: Vec<String>) -> (Secchi, Arc<ScriptedJudge>, Arc<Mu
 }
 
 /// The ids of the sample's captions.
-fn captions() -> Vec<String> {
+pub fn captions() -> Vec<String> {
     let text = String::from_utf8(sample_bytes("test.jsonl")).unwrap();
     let questions = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     questions
@@ -48,7 +48,7 @@ fn text_of(value: &Value) -> String {
 }
 
 /// The file that all teams here submit.
-fn file() -> Vec<u8> {
+pub fn file() -> Vec<u8> {
     answers("test.jsonl", |record| match record["answer"].as_str() {
         Some(letter) if !letter.is_empty() => letter.to_owned(),
         _ => format!("A ray glides past in {}.", text_of(&record["question_id"])),

@@ -62,6 +62,7 @@ mod odd_server;
 mod operations;
 mod pages;
 mod pages_accounts;
+mod pages_admin;
 mod pages_board;
 mod pages_public;
 mod pages_submission;

@@ -179,7 +179,7 @@ pub(super) fn submission_link(submission: &Submission) -> Markup {
 
 /// A link to a maintainer's view of a team.
 pub(super) fn team_link(slug: &str) -> Markup {
-    html! { a href={ "/admin/teams/" (slug) } { (slug) } }
+    html! { a.slug href={ "/admin/teams/" (slug) } { (slug) } }
 }
 
 /// Whether a maintainer can have a submission tried again as it stands.

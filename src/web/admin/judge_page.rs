@@ -86,10 +86,10 @@ pub(super) fn circuit(closed: &Closed) -> Markup {
 pub(super) fn progress(view: &ConfigurationView) -> String {
     let mut words = format!("{} of {} entries have complete scores", view.complete, view.entries);
     if view.pending > 0 {
-        words += &format!(", {} wait", view.pending);
+        words += &format!("; {} to go", view.pending);
     }
     if view.incomplete > 0 {
-        words += &format!(", {} could not be judged whole", view.incomplete);
+        words += &format!("; {} could not be judged whole", view.incomplete);
     }
     words
 }

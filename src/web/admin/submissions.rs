@@ -59,6 +59,12 @@ struct Listed {
     more: bool,
 }
 
+impl Listed {
+    fn reasons(&self, submission: &Submission) -> &[(FailureReason, i64)] {
+        self.reasons.get(&submission.id).map_or(&[], Vec::as_slice)
+    }
+}
+
 pub(super) async fn list(pages: web::Data<Pages>, session: Session, which: web::Query<Which>) -> Shown {
     session.needs_maintainer()?;
     let filter = which.filter()?;
@@ -96,7 +102,7 @@ fn page(session: &Session, listed: &Listed, filter: &SubmissionFilter, is_furthe
             p.empty { "No submission is like that. " a href="/admin/submissions" { "All submissions" } }
         } @else {
             (table("all", &["Model", "Team", "State", "Split", "Visibility", "Submitted"], &html! {
-                @for submission in &listed.items { (row(submission, &listed.reasons)) }
+                @for submission in &listed.items { (row(submission, listed.reasons(submission))) }
             }))
         }
         @if let Some(last) = listed.items.last().filter(|_| listed.more) {
@@ -150,21 +156,26 @@ fn filters(filter: &SubmissionFilter) -> Markup {
 }
 
 fn needing(session: &Session, listed: &Listed) -> Markup {
-    let rows = html! { @for submission in &listed.needing {
-        tr {
-            th.model scope="row" { (submission_link(submission)) br; small { (team_link(&submission.team)) } }
-            td { (badge(submission)) " " (submission.metadata.split) }
-            td { (trouble(submission, listed.reasons.get(&submission.id).map_or(&[][..], Vec::as_slice))) }
-            td { @if submission.paused_for.is_none() { (retry_button(session, submission)) } }
-        }
-    } };
     html! {
         section.needs aria-labelledby="needs" {
             h2 #needs { "Needs you now" }
-            @if listed.needing.is_empty() { p.empty { "Nothing: every submission gets on by itself." } } @else {
-                (table("needs", &["Model", "State", "What is the matter", "Do"], &rows))
-            }
+            @if listed.needing.is_empty() { p.empty { "Nothing: every submission gets on by itself." } }
+            ul.tasks { @for submission in &listed.needing { (task(session, submission, listed.reasons(submission))) } }
             @if listed.more_needing { p { a href="/admin/submissions?attention=1" { "All of them" } } }
+        }
+    }
+}
+
+/// A submission that needs somebody: what is the matter with it, and what can be done at once.
+pub(super) fn task(session: &Session, submission: &Submission, reasons: &[(FailureReason, i64)]) -> Markup {
+    html! {
+        li {
+            div {
+                (badge(submission)) " " strong { (submission_link(submission)) } " by " (team_link(&submission.team))
+                ", " (submission.metadata.split)
+                br; (trouble(submission, reasons))
+            }
+            @if submission.paused_for.is_none() { (retry_button(session, submission)) }
         }
     }
 }
@@ -213,7 +224,7 @@ pub(super) fn why(reason: FailureReason) -> &'static str {
     }
 }
 
-fn row(submission: &Submission, reasons: &Reasons) -> Markup {
+fn row(submission: &Submission, reasons: &[(FailureReason, i64)]) -> Markup {
     let needs = is_retriable(submission) || submission.paused_for.is_some();
     html! {
         tr {
@@ -222,7 +233,7 @@ fn row(submission: &Submission, reasons: &Reasons) -> Markup {
             td {
                 (badge(submission))
                 @if needs {
-                    br; small.wrap { (trouble(submission, reasons.get(&submission.id).map_or(&[][..], Vec::as_slice))) }
+                    br; small.wrap { (trouble(submission, reasons)) }
                 }
             }
             td { (submission.metadata.split) }

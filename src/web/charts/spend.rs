@@ -7,7 +7,7 @@ use super::{Drawing, Numbers};
 use crate::domain::instant::{self, DAY_MS};
 use crate::scoring::decimals::to_decimals;
 
-const TOP_PX: u32 = 28;
+const TOP_PX: u32 = 40;
 const PLOT_PX: u32 = 140;
 
 /// Days that are drawn at most: bars of more would be thinner than a line.

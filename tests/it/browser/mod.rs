@@ -1,5 +1,6 @@
 //! The pages in a real browser: a team's whole way, on a phone and on a desktop, with scripts and without.
 
+mod admin;
 mod board;
 mod compare;
 mod driver;
