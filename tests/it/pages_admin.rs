@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use secchi::accounts::keys::{NewKey, grant_key};
 use secchi::accounts::{self, NewTeam};
+use secchi::domain::actor::Actor;
 use secchi::domain::key::Scope;
 use secchi::domain::question::Split;
 use secchi::domain::team::Role;
@@ -61,7 +62,7 @@ async fn administration_is_for_maintainers_with_a_key_of_scope_admin() {
     let reader = secchi.maintainer("lighthouse").await;
     let new = NewKey { name: "dashboard".into(), scope: Scope::Submit, expires_at_ms: None };
     let store = &secchi.running.evaluation.store;
-    let (_, key) = grant_key(store, &reader.slug, new, NOON_MS).await.unwrap();
+    let (_, key) = grant_key(store, &Actor::command_line(), &reader.slug, new, NOON_MS).await.unwrap();
     let reader = Browser::signed_in(&secchi, &TestTeam { slug: reader.slug, key }).await;
     let maintainer = maintainer(&secchi).await;
     let of_one = ["/admin/teams/reef-lab".to_owned(), format!("/admin/submissions/{id}")];
@@ -151,7 +152,7 @@ async fn a_team_is_granted_more_and_shut_out_and_a_faulty_grant_keeps_what_was_t
     let (secchi, _) = Secchi::with_sample(Options::default()).await;
     let store = &secchi.running.evaluation.store;
     let new = NewTeam { slug: "reef".into(), name: HOSTILE.into(), email: None, role: Role::Team };
-    let (_, key) = accounts::create_team(store, new, NOON_MS).await.unwrap();
+    let (_, key) = accounts::create_team(store, &Actor::command_line(), new, NOON_MS).await.unwrap();
     let team = TestTeam { slug: "reef".into(), key };
     let maintainer = maintainer(&secchi).await;
     let teams = maintainer.get("/admin/teams").await.text;
@@ -304,6 +305,7 @@ async fn a_newer_release_is_made_active_by_form_and_the_one_before_again() {
     let text = sample_bytes("test.jsonl");
     let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
     let fewer = lines[..lines.len() - 1].concat();
+    secchi.clock.advance_ms(1000);
     secchi.import_as("2026 <b>", Split::Test, fewer.as_slice()).await;
     let page = maintainer.get("/admin/releases").await.text;
     assert!(
@@ -325,10 +327,7 @@ async fn a_staged_configuration_is_activated_by_form_once_everything_is_judged()
     let (secchi, _) = board_of(&judge, "small-judge").await;
     let maintainer = maintainer(&secchi).await;
     let quiet = maintainer.get("/admin/judge").await.text;
-    assert!(
-        needs(&quiet).contains("Nothing") && quiet.contains("By rubric"),
-        "{quiet}"
-    );
+    assert!(needs(&quiet).contains("Nothing") && quiet.contains("By rubric"), "{quiet}");
     judge_command(&secchi.ground, &["stage"], &judge.flags_of("large-judge", AT_ONCE)).stdout();
     let staged = list(&secchi.ground).into_iter().find(|view| view["state"] == "staged").unwrap();
     let id = text_of(&staged["id"]);

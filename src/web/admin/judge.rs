@@ -37,14 +37,15 @@ pub(super) struct Chosen {
 pub(super) async fn activate(pages: web::Data<Pages>, Posted { session, form }: Posted<Chosen>) -> Shown {
     session.needs_maintainer()?;
     let (store, now_ms) = (&pages.evaluation.store, pages.evaluation.clock.now_ms());
-    let stood = match staging::activate(store, Some(form.configuration), now_ms).await {
-        Ok(_) => return Ok(see_other("/admin/judge")),
-        Err(StagingError::Store(error)) => return Err(error.into()),
-        Err(error @ StagingError::Unknown(_)) => {
-            Stood { status: StatusCode::NOT_FOUND, detail: error.to_string() }
-        }
-        Err(error) => Stood::conflict(error),
-    };
+    let stood =
+        match staging::activate(store, &session.principal.actor(), Some(form.configuration), now_ms).await {
+            Ok(_) => return Ok(see_other("/admin/judge")),
+            Err(StagingError::Store(error)) => return Err(error.into()),
+            Err(error @ StagingError::Unknown(_)) => {
+                Stood { status: StatusCode::NOT_FOUND, detail: error.to_string() }
+            }
+            Err(error) => Stood::conflict(error),
+        };
     page(&pages, &session, &Days::default(), Some(stood)).await
 }
 

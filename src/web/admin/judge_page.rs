@@ -11,7 +11,7 @@ use crate::scoring::decimals::to_decimals;
 use crate::store::configurations::CURRENT;
 use crate::store::rejudgings::IncompleteEntry;
 use crate::web::charts::{Day, spend};
-use crate::web::figures::{grouped, places};
+use crate::web::figures::grouped;
 use crate::web::frame::when;
 use crate::web::session::Session;
 
@@ -143,7 +143,7 @@ fn moves(staged: &Staged) -> Markup {
             @if staged.moves.len() > SHOWN { p { "The first " (SHOWN) " of " (staged.moves.len()) "." } }
             (table("moves", &["Model", "Column", "#Rank now", "#Rank then", "#Score now", "#Score then"], &html! {
                 @for moved in staged.moves.iter().take(SHOWN) {
-                    @let places = places(moved.column.unit());
+                    @let places = moved.column.unit().places();
                     @let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| to_decimals(value, places));
                     tr {
                         th.model scope="row" {

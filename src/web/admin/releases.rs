@@ -38,7 +38,7 @@ pub(super) struct Chosen {
 pub(super) async fn activate(pages: web::Data<Pages>, Posted { session, form }: Posted<Chosen>) -> Shown {
     session.needs_maintainer()?;
     let (store, now_ms) = (&pages.evaluation.store, pages.evaluation.clock.now_ms());
-    match make_active(store, form.split, form.name, now_ms).await {
+    match make_active(store, &session.principal.actor(), form.split, form.name, now_ms).await {
         Ok(_) => Ok(see_other("/admin/releases")),
         Err(ImportError::Store(error)) => Err(error.into()),
         Err(error @ ImportError::Unknown(..)) => {

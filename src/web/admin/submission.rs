@@ -38,8 +38,8 @@ pub(super) async fn retry(
     id: web::Path<String>,
 ) -> Shown {
     session.needs_maintainer()?;
-    let (id, actor) = (desk::id(&id)?, session.principal.team.slug.as_str());
-    let retried = lifecycle::retry_submission(&pages.evaluation, actor, &id).await;
+    let (id, actor) = (desk::id(&id)?, session.principal.actor());
+    let retried = lifecycle::retry_submission(&pages.evaluation, &actor, &id).await;
     changed(&pages, &session, &id, retried).await
 }
 
@@ -49,8 +49,8 @@ pub(super) async fn withdraw(
     id: web::Path<String>,
 ) -> Shown {
     session.needs_maintainer()?;
-    let (id, actor) = (desk::id(&id)?, session.principal.team.slug.as_str());
-    let withdrawn = lifecycle::withdraw_submission(&pages.evaluation, None, actor, &id, &form.reason).await;
+    let (id, actor) = (desk::id(&id)?, session.principal.actor());
+    let withdrawn = lifecycle::withdraw_submission(&pages.evaluation, None, &actor, &id, &form.reason).await;
     changed(&pages, &session, &id, withdrawn).await
 }
 
@@ -84,8 +84,8 @@ pub(super) async fn decide(
     id: web::Path<String>,
 ) -> Shown {
     session.needs_maintainer()?;
-    let (id, actor) = (desk::id(&id)?, session.principal.team.slug.as_str());
-    let stood = match deciding::decide(&pages.evaluation, actor, &id, form.decision()).await {
+    let (id, actor) = (desk::id(&id)?, session.principal.actor());
+    let stood = match deciding::decide(&pages.evaluation, &actor, &id, form.decision()).await {
         Ok(_) => return Ok(see_other(&address(&id))),
         Err(DecisionError::Unknown(_)) => return Err(Refusal::not_found()),
         Err(DecisionError::Store(error)) => return Err(error.into()),
@@ -108,8 +108,8 @@ pub(super) async fn tell(
     id: web::Path<String>,
 ) -> Shown {
     session.needs_maintainer()?;
-    let (id, actor) = (desk::id(&id)?, session.principal.team.slug.as_str());
-    let stood = match tell_scores(&pages.evaluation, actor, &id, &form.reason).await {
+    let (id, actor) = (desk::id(&id)?, session.principal.actor());
+    let stood = match tell_scores(&pages.evaluation, &actor, &id, &form.reason).await {
         Ok(()) => return Ok(see_other(&address(&id))),
         Err(SeriesError::Store(error)) => return Err(error.into()),
         Err(SeriesError::Faults(faults)) => Stood::faults(&faults),

@@ -60,8 +60,8 @@ pub(super) async fn grant(
     session.needs_maintainer()?;
     let stood = match form.grant() {
         Ok(grant) => {
-            let (store, actor) = (&pages.evaluation.store, session.principal.team.slug.as_str());
-            match grant_quota(store, actor, &slug, grant, pages.evaluation.clock.now_ms()).await {
+            let (store, actor) = (&pages.evaluation.store, session.principal.actor());
+            match grant_quota(store, &actor, &slug, grant, pages.evaluation.clock.now_ms()).await {
                 Ok(_) => return Ok(see_other(&address(&slug))),
                 Err(GrantError::UnknownTeam(_)) => return Err(Refusal::not_found()),
                 Err(GrantError::Store(error)) => return Err(error.into()),
@@ -79,13 +79,13 @@ pub(super) async fn disable(
     slug: web::Path<String>,
 ) -> Shown {
     session.needs_maintainer()?;
-    let own = session.principal.team.slug.as_str();
-    if own == slug.as_str() {
+    if session.principal.team.slug == *slug {
         let detail = "this is your own team; another maintainer, or `secchi team disable`, may shut it out";
         return page(&pages, &session, &slug, Some(Stood::conflict(detail)), &GrantForm::blank()).await;
     }
     let (store, now_ms) = (&pages.evaluation.store, pages.evaluation.clock.now_ms());
-    changed(&pages, &session, &slug, disable_team(store, own, slug.to_string(), now_ms).await.map(drop)).await
+    let disabled = disable_team(store, &session.principal.actor(), slug.to_string(), now_ms).await;
+    changed(&pages, &session, &slug, disabled.map(drop)).await
 }
 
 async fn changed(pages: &Pages, session: &Session, slug: &str, change: Result<(), AccountError>) -> Shown {
