@@ -32,20 +32,25 @@ pub(super) async fn show(pages: web::Data<Pages>, session: Session, days: web::Q
 #[derive(Deserialize)]
 pub(super) struct Chosen {
     configuration: String,
+    /// Why one that agrees less with people is taken all the same; blank where it is not meant to be.
+    #[serde(default)]
+    accept_worse_agreement: String,
 }
 
 pub(super) async fn activate(pages: web::Data<Pages>, Posted { session, form }: Posted<Chosen>) -> Shown {
     session.needs_maintainer()?;
     let (store, now_ms) = (&pages.evaluation.store, pages.evaluation.clock.now_ms());
-    let stood =
-        match staging::activate(store, &session.principal.actor(), Some(form.configuration), now_ms).await {
-            Ok(_) => return Ok(see_other("/admin/judge")),
-            Err(StagingError::Store(error)) => return Err(error.into()),
-            Err(error @ StagingError::Unknown(_)) => {
-                Stood { status: StatusCode::NOT_FOUND, detail: error.to_string() }
-            }
-            Err(error) => Stood::conflict(error),
-        };
+    let accepted = Some(form.accept_worse_agreement).filter(|reason| !reason.trim().is_empty());
+    let (actor, chosen) = (session.principal.actor(), Some(form.configuration));
+    let stood = match staging::activate(store, &actor, chosen, accepted, now_ms).await {
+        Ok(_) => return Ok(see_other("/admin/judge")),
+        Err(StagingError::Store(error)) => return Err(error.into()),
+        Err(error @ StagingError::Unknown(_)) => {
+            Stood { status: StatusCode::NOT_FOUND, detail: error.to_string() }
+        }
+        Err(error @ StagingError::Reason(_)) => Stood::faulty(error),
+        Err(error) => Stood::conflict(error),
+    };
     page(&pages, &session, &Days::default(), Some(stood)).await
 }
 

@@ -120,6 +120,8 @@ fn staging(session: &Session, staged: &Staged) -> Markup {
 }
 
 fn activation(session: &Session, view: &ConfigurationView, moves: Option<usize>) -> Markup {
+    // It may stand twice on the page.
+    let accept = format!("accept-{}-{}", if moves.is_some() { "staged" } else { "listed" }, view.id);
     act(
         session,
         "/admin/judge/activate",
@@ -130,6 +132,10 @@ fn activation(session: &Session, view: &ConfigurationView, moves: Option<usize>)
                 "Everything is judged under " code { (view.id) } " (" (foreign(&view.model)) ") from then on, and the board shows its scores"
                 @if let Some(moves) = moves { "; " (moves) " ranks move" }
                 ". Nothing is judged for it. Submissions under way start anew. Activating the present one again is the way back."
+            }
+            div.field {
+                label for=(accept) { "Where it agrees less with people than the present one: why it is taken all the same" }
+                input id=(accept) name="accept_worse_agreement" type="text" maxlength="500" autocomplete="off";
             }
         },
     )

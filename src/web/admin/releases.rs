@@ -6,14 +6,14 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::desk::{Sheet, Stood, act, document, foreign, table};
-use crate::benchmark::import::{ImportError, make_active};
 use crate::domain::question::Split;
+use crate::evaluation::activating::{ActivationError, make_active};
 use crate::store::StoreError;
 use crate::store::releases::{Release, load_counts, load_releases};
 use crate::web::Pages;
 use crate::web::figures::grouped;
 use crate::web::frame::when;
-use crate::web::refusal::{Refusal, Shown, html as page_of, see_other};
+use crate::web::refusal::{Shown, html as page_of, see_other};
 use crate::web::session::{Posted, Session};
 
 /// A release with how many videos and questions it has.
@@ -38,15 +38,15 @@ pub(super) struct Chosen {
 pub(super) async fn activate(pages: web::Data<Pages>, Posted { session, form }: Posted<Chosen>) -> Shown {
     session.needs_maintainer()?;
     let (store, now_ms) = (&pages.evaluation.store, pages.evaluation.clock.now_ms());
-    match make_active(store, &session.principal.actor(), form.split, form.name, now_ms).await {
-        Ok(_) => Ok(see_other("/admin/releases")),
-        Err(ImportError::Store(error)) => Err(error.into()),
-        Err(error @ ImportError::Unknown(..)) => {
-            let stood = Stood { status: StatusCode::NOT_FOUND, detail: error.to_string() };
-            page(&pages, &session, Some(stood)).await
+    let stood = match make_active(store, &session.principal.actor(), form.split, form.name, now_ms).await {
+        Ok(_) => return Ok(see_other("/admin/releases")),
+        Err(ActivationError::Store(error)) => return Err(error.into()),
+        Err(error @ ActivationError::Unknown(..)) => {
+            Stood { status: StatusCode::NOT_FOUND, detail: error.to_string() }
         }
-        Err(error) => Err(Refusal::Inside(error.to_string())),
-    }
+        Err(error @ ActivationError::Unscored { .. }) => Stood::conflict(error),
+    };
+    page(&pages, &session, Some(stood)).await
 }
 
 async fn page(pages: &Pages, session: &Session, stood: Option<Stood>) -> Shown {
