@@ -11,6 +11,7 @@ use crate::evaluation::staging_moves::rank_moves;
 use crate::evaluation::usage::{Grouping, UsageQuery, judge_usage};
 use crate::store::configurations::{CURRENT, STAGED};
 use crate::store::rejudgings::load_incomplete_entries;
+use crate::store::releases::load_releases;
 use crate::store::{DbConnection, StoreError};
 use crate::web::Pages;
 use crate::web::refusal::{Refusal, Shown, html, see_other};
@@ -95,9 +96,11 @@ fn staged(
 ) -> Result<Option<Staged>, StoreError> {
     let of_state = |state: &str| configurations.iter().find(|view| view.state == state);
     let (Some(current), Some(staged)) = (of_state(CURRENT), of_state(STAGED)) else { return Ok(None) };
+    let active = load_releases(connection)?.into_iter().filter(|release| release.active);
+    let active: Vec<String> = active.map(|release| release.id).collect();
     Ok(Some(Staged {
         view: staged.clone(),
         moves: rank_moves(connection, &current.id, &staged.id)?,
-        stuck: load_incomplete_entries(connection, &staged.id)?,
+        stuck: load_incomplete_entries(connection, &active, &staged.id)?,
     }))
 }

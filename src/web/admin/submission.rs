@@ -149,7 +149,11 @@ async fn page(pages: &Pages, session: &Session, id: &str, stood: Option<Stood>) 
             let beside = Beside {
                 queue,
                 reasons: reasons.remove(&own).unwrap_or_default(),
-                stuck_under: load_incomplete(connection, &own)?,
+                stuck_under: {
+                    let mut under = load_incomplete(connection, &own)?;
+                    under.dedup_by(|one, other| one.configuration_id == other.configuration_id);
+                    under.into_iter().map(|under| under.configuration_id).collect()
+                },
                 flags: load_flags(connection, Some(&own), None, FLAGGED + 1)?,
                 failed: Vec::new(),
             };
