@@ -46,6 +46,8 @@ pub mod excerpts;
 #[cfg(feature = "server")]
 pub mod failed_answers;
 #[cfg(feature = "server")]
+pub mod flagged_answers;
+#[cfg(feature = "server")]
 pub mod following;
 pub mod grading;
 #[cfg(feature = "server")]

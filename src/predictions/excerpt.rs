@@ -58,7 +58,7 @@ fn part(line: &str, column: u64) -> String {
 }
 
 /// A character that only stands for itself: controls as their pictures, and none that turns the text's direction.
-fn visible(c: char) -> char {
+pub fn visible(c: char) -> char {
     match c {
         '\t' => ' ',
         '\0'..='\u{1f}' => char::from_u32(0x2400 + c as u32).unwrap_or(char::REPLACEMENT_CHARACTER),

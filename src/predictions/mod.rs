@@ -27,7 +27,7 @@ use std::io::{self, Read};
 use crate::domain::fault::{Fault, FaultCode, Warning};
 use crate::domain::question::QuestionFormat;
 
-pub use excerpt::excerpts;
+pub use excerpt::{excerpts, visible};
 pub use index::QuestionIndex;
 
 use decompress::Stop;

@@ -83,15 +83,19 @@ pub(super) fn circuit(closed: &Closed) -> Markup {
 }
 
 /// How far a configuration has come with what is published, in words.
-pub(super) fn progress(view: &ConfigurationView) -> String {
-    let mut words = format!("{} of {} entries have complete scores", view.complete, view.entries);
-    if view.pending > 0 {
-        words += &format!("; {} to go", view.pending);
+pub(super) fn words(complete: i64, entries: i64, pending: i64, incomplete: i64) -> String {
+    let mut words = format!("{complete} of {entries} entries have complete scores");
+    if pending > 0 {
+        words += &format!("; {pending} to go");
     }
-    if view.incomplete > 0 {
-        words += &format!("; {} could not be judged whole", view.incomplete);
+    if incomplete > 0 {
+        words += &format!("; {incomplete} could not be judged whole");
     }
     words
+}
+
+fn progress(view: &ConfigurationView) -> String {
+    words(view.complete, view.entries, view.pending, view.incomplete)
 }
 
 fn staging(session: &Session, staged: &Staged) -> Markup {

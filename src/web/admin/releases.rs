@@ -80,7 +80,7 @@ fn listed(session: &Session, releases: &[Counted], stood: Option<&Stood>) -> Mar
             h2 #needs { "Needs you now" }
             @if releases.is_empty() {
                 p { "There is no release yet. Import one: " code { "secchi dataset import --release NAME --split test FILE" } }
-            } @else if waiting.is_empty() { p.empty { "Nothing: the newest release of each split is the active one." } }
+            } @else if waiting.is_empty() { p.empty { "Nothing: no release is newer than the active one of its split." } }
             @for counted in waiting {
                 p { strong { (foreign(&counted.release.name)) } " of " (counted.release.split) " is newer than the active one." }
                 (activation(session, &counted.release))
@@ -94,14 +94,17 @@ fn listed(session: &Session, releases: &[Counted], stood: Option<&Stood>) -> Mar
     document(session, &sheet, &content)
 }
 
-/// The newest release of each split that is not active.
+/// Releases that came after the active one of their split.
 fn waiting(releases: &[Counted]) -> Vec<&Counted> {
-    let is_newest = |counted: &&Counted| {
-        let release = &counted.release;
-        let newest = releases.iter().find(|other| other.release.split == release.split);
-        !release.active && newest.is_some_and(|newest| newest.release.id == release.id)
+    let active_ms = |split| {
+        let active = releases.iter().find(|other| other.release.active && other.release.split == split);
+        active.map(|active| active.release.created_at_ms)
     };
-    releases.iter().filter(is_newest).collect()
+    let is_later = |counted: &&Counted| {
+        let Release { active, split, created_at_ms, .. } = &counted.release;
+        !active && active_ms(*split).is_none_or(|active_ms| *created_at_ms > active_ms)
+    };
+    releases.iter().filter(is_later).collect()
 }
 
 fn row(session: &Session, counted: &Counted) -> Markup {

@@ -6,17 +6,23 @@ use actix_web::web;
 use serde::Deserialize;
 
 use super::desk::{self, Stood};
+use super::flags::answers;
+use super::history::last_acts;
 use super::submission_page::{self, Beside};
+use crate::administration::flags::QueuedFlagView;
+use crate::administration::notes::{self, NoteError};
+use crate::domain::flag::FlagKind;
 use crate::evaluation::deciding::{self, DecisionError, NewDecision};
 use crate::evaluation::failed_answers::{FailedAnswer, failed_answers};
 use crate::evaluation::lifecycle::{self, LifecycleError, find_any_submission};
 use crate::evaluation::series::{SeriesError, tell_scores};
 use crate::evaluation::waiting::queue_place;
-use crate::store::StoreError;
-use crate::store::flags::load_flags;
+use crate::store::flag_queue::find_flag;
 use crate::store::listings::load_failure_reasons;
+use crate::store::notes::load_notes;
 use crate::store::rejudgings::load_incomplete;
 use crate::store::submissions::Submission;
+use crate::store::{DbConnection, StoreError};
 use crate::web::Pages;
 use crate::web::refusal::{Refusal, Shown, html, see_other};
 use crate::web::session::{Posted, Session};
@@ -118,6 +124,29 @@ pub(super) async fn tell(
     page(&pages, &session, &id, Some(stood)).await
 }
 
+/// A note as it is typed.
+#[derive(Deserialize)]
+pub(super) struct NoteForm {
+    text: String,
+}
+
+pub(super) async fn add_note(
+    pages: web::Data<Pages>,
+    Posted { session, form }: Posted<NoteForm>,
+    id: web::Path<String>,
+) -> Shown {
+    session.needs_maintainer()?;
+    let (store, now_ms) = (&pages.evaluation.store, pages.evaluation.clock.now_ms());
+    let (id, text) = (desk::id(&id)?, form.text.replace("\r\n", "\n"));
+    let stood = match notes::add_note(store, &session.principal.actor(), &id, &text, now_ms).await {
+        Ok(_) => return Ok(see_other(&address(&id))),
+        Err(NoteError::Unknown(_)) => return Err(Refusal::not_found()),
+        Err(NoteError::Store(error)) => return Err(error.into()),
+        Err(error @ NoteError::Fault(_)) => Stood::faulty(error),
+    };
+    page(&pages, &session, &id, Some(stood)).await
+}
+
 async fn changed(
     pages: &Pages,
     session: &Session,
@@ -154,16 +183,29 @@ async fn page(pages: &Pages, session: &Session, id: &str, stood: Option<Stood>) 
                     under.dedup_by(|one, other| one.configuration_id == other.configuration_id);
                     under.into_iter().map(|under| under.configuration_id).collect()
                 },
-                flags: load_flags(connection, Some(&own), None, FLAGGED + 1)?,
+                flags: raised(connection, &own)?,
+                notes: load_notes(connection, &own)?,
                 failed: Vec::new(),
+                answers: Vec::new(),
+                acts: last_acts(connection, Some(&own))?,
             };
             Ok((seen(connection, submission)?, beside))
         })
         .await;
     let (seen, mut beside) = found?;
     beside.failed = failed(pages, &seen.submission, &beside.stuck_under).await?;
+    beside.answers = answers(pages, &seen.submission, FLAGGED).await?;
     let status = Stood::status(stood.as_ref());
     Ok(html(status, submission_page::page(session, &seen, &beside, stood.as_ref())))
+}
+
+/// The flags that were raised on a submission, of all kinds.
+fn raised(connection: &mut DbConnection, id: &str) -> Result<Vec<QueuedFlagView>, StoreError> {
+    let mut flags = Vec::new();
+    for kind in [FlagKind::Attack, FlagKind::Series, FlagKind::Twin] {
+        flags.extend(find_flag(connection, kind, id)?.map(QueuedFlagView::from));
+    }
+    Ok(flags)
 }
 
 /// The failed answers under the submission's own configuration, and under those for which it is rejudged.

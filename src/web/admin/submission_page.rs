@@ -4,13 +4,18 @@ use maud::{Markup, html};
 
 use super::desk::{Sheet, Stood, act, document, foreign, is_retriable, reason, table, team_link};
 use super::submissions::{retry_button, trouble, why};
+use super::{flags_page, history};
+use crate::administration::audit::AuditView;
+use crate::administration::flags::QueuedFlagView;
 use crate::domain::fault::{Warning, WarningCode};
 use crate::domain::outcome::{FailureReason, MAX_SCORE};
 use crate::domain::submission::{SubmissionState, Visibility};
 use crate::evaluation::failed_answers::FailedAnswer;
+use crate::evaluation::flagged_answers::FlaggedAnswer;
 use crate::evaluation::waiting::QueuePlace;
-use crate::store::flags::Flag;
+use crate::store::notes::NoteRow;
 use crate::store::submissions::Submission;
+use crate::web::fields::capital;
 use crate::web::frame::when;
 use crate::web::session::Session;
 use crate::web::submission_page::{Seen, model, scores};
@@ -28,7 +33,11 @@ pub(super) struct Beside {
     /// Configurations under which it could not be rejudged whole.
     pub(super) stuck_under: Vec<String>,
     pub(super) failed: Vec<FailedAnswer>,
-    pub(super) flags: Vec<Flag>,
+    pub(super) flags: Vec<QueuedFlagView>,
+    /// Answers that show signs of talking to the judge.
+    pub(super) answers: Vec<FlaggedAnswer>,
+    pub(super) notes: Vec<NoteRow>,
+    pub(super) acts: Vec<AuditView>,
 }
 
 impl Beside {
@@ -56,9 +65,11 @@ pub(super) fn page(session: &Session, seen: &Seen, beside: &Beside, stood: Optio
         }
         (needs(session, seen, beside))
         (failures(session, submission, beside))
-        (flags(&beside.flags))
+        (flags(session, beside))
+        (notes(session, submission, &beside.notes))
         @if !seen.scores.is_empty() { (scores(seen)) }
         (about(seen))
+        (history::section(&beside.acts, Some(&submission.id)))
     };
     document(session, &sheet, &content)
 }
@@ -185,21 +196,49 @@ fn decision(failed: &FailedAnswer) -> Markup {
     }
 }
 
-fn flags(flags: &[Flag]) -> Markup {
+/// What was suspected of it, with the evidence.
+fn flags(session: &Session, beside: &Beside) -> Markup {
     html! {
-        @if !flags.is_empty() {
-            h2 #flags { "Flagged answers" }
-            p.facts { "Signs of talking to the judge. A flag is a hint: no score depends on it." }
-            (table("flags", &["Question", "Signs", "When"], &html! {
-                @for flag in flags {
-                    tr {
-                        th scope="row" { code { (flag.question_id) } }
-                        td { (flag.signs.iter().map(|sign| sign.as_str().replace('_', " ")).collect::<Vec<_>>().join(", ")) }
-                        td { (when(flag.flagged_at_ms)) }
-                    }
+        @if !beside.flags.is_empty() || !beside.answers.is_empty() {
+            h2 #flags { "Flags" }
+            p.facts { "A flag is a hint: no score depends on it, and the team does not see it." }
+            @for flag in &beside.flags {
+                p {
+                    @if flag.closed.is_none() { span.badge.bad { (flags_page::name(flag.kind)) } }
+                    @else { span.badge.ended { (flags_page::name(flag.kind)) } }
+                    " " (capital(&flag.detail)) ". "
+                    @if let Some(other) = &flag.other { a href={ "/admin/submissions/" (other) } { "The other one" } " " }
+                    (flags_page::closed_by(flag))
                 }
-            }))
+                @if flag.closed.is_none() { (flags_page::closing(session, flag, true)) }
+            }
+            @if !beside.answers.is_empty() {
+                details {
+                    summary { "Answers that show signs of talking to the judge" }
+                    div.folded { (flags_page::answers(&beside.answers)) }
+                }
+            }
         }
+    }
+}
+
+fn notes(session: &Session, submission: &Submission, notes: &[NoteRow]) -> Markup {
+    html! {
+        h2 #notes { "Notes" }
+        p.facts { "Only maintainers read them." }
+        @for note in notes {
+            figure.evidence {
+                figcaption { strong { (note.author) } ", " (when(note.created_at_ms)) }
+                blockquote.text { (foreign(&note.text)) }
+            }
+        }
+        (act(session, &format!("/admin/submissions/{}/notes", submission.id), ("Add a note", "on it"), html! {
+            div.field {
+                label for="note" { "Note" }
+                // Browsers drop the first line feed.
+                textarea #note name="text" rows="4" required { "\n" }
+            }
+        }))
     }
 }
 

@@ -1,7 +1,5 @@
 //! All teams' submissions, for maintainers: those that need somebody, and any others by filter.
 
-use std::collections::HashMap;
-
 use actix_web::http::StatusCode;
 use actix_web::web;
 use maud::{Markup, html};
@@ -13,9 +11,10 @@ use super::desk::{
 use crate::domain::outcome::FailureReason;
 use crate::domain::question::Split;
 use crate::domain::submission::{PausedFor, SubmissionState};
-use crate::store::StoreError;
-use crate::store::listings::{SubmissionFilter, load_failure_reasons, load_filtered};
-use crate::store::submissions::Submission;
+use crate::store::listings::{Reasons, load_failure_reasons};
+use crate::store::rejudgings::load_incomplete;
+use crate::store::submissions::{Submission, SubmissionFilter, search_submissions};
+use crate::store::{DbConnection, StoreError};
 use crate::web::Pages;
 use crate::web::frame::when;
 use crate::web::refusal::{Refusal, Shown, html as page_of};
@@ -24,8 +23,42 @@ use crate::web::submission_state::badge;
 
 const SPLITS: [Split; 2] = [Split::Test, Split::Val];
 
-/// Why answers of submissions failed, and how many, by submission.
-pub(super) type Reasons = HashMap<String, Vec<(FailureReason, i64)>>;
+/// A submission that needs somebody, and why.
+pub(super) struct Needing {
+    submission: Submission,
+    /// Why answers of it failed, and how many.
+    reasons: Vec<(FailureReason, i64)>,
+    /// Whether it could not be rejudged whole under a configuration that is current or staged.
+    is_half_rejudged: bool,
+}
+
+impl Needing {
+    /// Whether it ended without all of its scores, so that it can be tried again.
+    pub(super) fn is_stuck(&self) -> bool {
+        is_retriable(&self.submission) || self.is_half_rejudged
+    }
+}
+
+/// At most `limit` submissions that need somebody, newest first.
+///
+/// # Errors
+/// When the database fails.
+pub(super) fn load_needing(connection: &mut DbConnection, limit: i64) -> Result<Vec<Needing>, StoreError> {
+    let filter = SubmissionFilter { needs_attention: true, ..SubmissionFilter::default() };
+    let found = search_submissions(connection, &filter, None, limit)?;
+    let ids: Vec<&str> = found.iter().map(|submission| submission.id.as_str()).collect();
+    let mut reasons = load_failure_reasons(connection, &ids)?;
+    let mut needing = Vec::with_capacity(found.len());
+    for submission in found {
+        let is_scored = submission.state == SubmissionState::Scored;
+        needing.push(Needing {
+            reasons: reasons.remove(&submission.id).unwrap_or_default(),
+            is_half_rejudged: is_scored && !load_incomplete(connection, &submission.id)?.is_empty(),
+            submission,
+        });
+    }
+    Ok(needing)
+}
 
 /// Which submissions are listed, as it is asked.
 #[derive(Default, Deserialize)]
@@ -46,13 +79,14 @@ impl Which {
             team: team.map(str::to_owned),
             split: chosen("split", self.split.as_deref())?,
             needs_attention: self.attention.is_some(),
+            team_id: None,
         })
     }
 }
 
 struct Listed {
     /// Those that need somebody, whatever is asked for.
-    needing: Vec<Submission>,
+    needing: Vec<Needing>,
     more_needing: bool,
     reasons: Reasons,
     items: Vec<Submission>,
@@ -74,13 +108,11 @@ pub(super) async fn list(pages: web::Data<Pages>, session: Session, which: web::
         .evaluation
         .store
         .read(move |connection| {
-            let needy = SubmissionFilter { needs_attention: true, ..SubmissionFilter::default() };
-            let mut needing = load_filtered(connection, &needy, None, LISTED + 1)?;
+            let mut needing = load_needing(connection, LISTED + 1)?;
             let more_needing = cut(&mut needing);
-            let mut items = load_filtered(connection, &asked, before.as_deref(), LISTED + 1)?;
+            let mut items = search_submissions(connection, &asked, before.as_deref(), LISTED + 1)?;
             let more = cut(&mut items);
-            let ids: Vec<&str> =
-                needing.iter().chain(&items).map(|submission| submission.id.as_str()).collect();
+            let ids: Vec<&str> = items.iter().map(|submission| submission.id.as_str()).collect();
             let reasons = load_failure_reasons(connection, &ids)?;
             Ok(Listed { needing, more_needing, reasons, items, more })
         })
@@ -160,22 +192,26 @@ fn needing(session: &Session, listed: &Listed) -> Markup {
         section.needs aria-labelledby="needs" {
             h2 #needs { "Needs you now" }
             @if listed.needing.is_empty() { p.empty { "Nothing: every submission gets on by itself." } }
-            ul.tasks { @for submission in &listed.needing { (task(session, submission, listed.reasons(submission))) } }
+            ul.tasks { @for submission in &listed.needing { (task(session, submission)) } }
             @if listed.more_needing { p { a href="/admin/submissions?attention=1" { "All of them" } } }
         }
     }
 }
 
-/// A submission that needs somebody: what is the matter with it, and what can be done at once.
-pub(super) fn task(session: &Session, submission: &Submission, reasons: &[(FailureReason, i64)]) -> Markup {
+/// What is the matter with a submission, and what can be done at once.
+pub(super) fn task(session: &Session, needing: &Needing) -> Markup {
+    let submission = &needing.submission;
     html! {
         li {
             div {
                 (badge(submission)) " " strong { (submission_link(submission)) } " by " (team_link(&submission.team))
                 ", " (submission.metadata.split)
-                br; (trouble(submission, reasons))
+                br;
+                @if needing.is_stuck() || submission.paused_for.is_some() { (trouble(submission, &needing.reasons)) }
+                @else { "It has an open flag." }
             }
-            @if submission.paused_for.is_none() { (retry_button(session, submission)) }
+            @if needing.is_stuck() { (retry_button(session, submission)) }
+            @else if submission.paused_for.is_none() { a href={ "/admin/submissions/" (submission.id) "#flags" } { "Look" } }
         }
     }
 }

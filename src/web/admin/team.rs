@@ -4,14 +4,15 @@ use actix_web::web;
 use serde::Deserialize;
 
 use super::desk::Stood;
+use super::history::last_acts;
 use super::team_page::{self, Seen};
-use crate::accounts::{AccountError, disable_team};
+use crate::accounts::{AccountError, disable_team, enable_team};
 use crate::domain::question::Split;
 use crate::evaluation::quota::{Grant, GrantError, grant_quota, quota};
 use crate::store::StoreError;
 use crate::store::keys::load_keys;
-use crate::store::listings::{SubmissionFilter, load_filtered};
 use crate::store::quota::load_ledger;
+use crate::store::submissions::{SubmissionFilter, search_submissions};
 use crate::store::teams::find_team;
 use crate::web::Pages;
 use crate::web::refusal::{Refusal, Shown, html, see_other};
@@ -88,6 +89,17 @@ pub(super) async fn disable(
     changed(&pages, &session, &slug, disabled.map(drop)).await
 }
 
+pub(super) async fn enable(
+    pages: web::Data<Pages>,
+    Posted { session, .. }: Posted<Nothing>,
+    slug: web::Path<String>,
+) -> Shown {
+    session.needs_maintainer()?;
+    let (store, now_ms) = (&pages.evaluation.store, pages.evaluation.clock.now_ms());
+    let enabled = enable_team(store, &session.principal.actor(), slug.to_string(), now_ms).await;
+    changed(&pages, &session, &slug, enabled.map(drop)).await
+}
+
 async fn changed(pages: &Pages, session: &Session, slug: &str, change: Result<(), AccountError>) -> Shown {
     match change {
         Ok(()) => Ok(see_other(&address(slug))),
@@ -123,8 +135,9 @@ async fn page(
             Ok(Some(Seen {
                 quotas,
                 keys: load_keys(connection, &team.id)?,
-                submissions: load_filtered(connection, &filter, None, SHOWN)?,
+                submissions: search_submissions(connection, &filter, None, SHOWN)?,
                 ledger: load_ledger(connection, &team.id, None, SHOWN)?,
+                acts: last_acts(connection, Some(&team.slug))?,
                 now_ms,
                 team,
             }))

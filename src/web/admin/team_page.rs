@@ -3,8 +3,10 @@
 use maud::{Markup, html};
 
 use super::desk::{Sheet, Stood, act, document, foreign, submission_link, table};
+use super::history;
 use super::team::GrantForm;
 use super::teams::access;
+use crate::administration::audit::AuditView;
 use crate::domain::question::Split;
 use crate::evaluation::quota::Quota;
 use crate::store::keys::Key;
@@ -24,6 +26,7 @@ pub(super) struct Seen {
     pub(super) keys: Vec<Key>,
     pub(super) submissions: Vec<Submission>,
     pub(super) ledger: Vec<LedgerEntry>,
+    pub(super) acts: Vec<AuditView>,
     pub(super) now_ms: i64,
 }
 
@@ -47,6 +50,7 @@ pub(super) fn page(session: &Session, seen: &Seen, typed: &GrantForm, stood: Opt
         (submissions(seen))
         (keys(seen))
         (ledger(&seen.ledger))
+        (history::section(&seen.acts, Some(&team.slug)))
     };
     document(session, &sheet, &content)
 }
@@ -103,11 +107,15 @@ fn grant_form(session: &Session, team: &Team, typed: &GrantForm, is_open: bool) 
 }
 
 fn access_form(session: &Session, team: &Team) -> Markup {
-    let action = format!("/admin/teams/{}/disable", team.slug);
+    let action = |act: &str| format!("/admin/teams/{}/{act}", team.slug);
     html! {
         @if team.disabled_at_ms.is_none() {
-            (act(session, &action, ("Disable", "the team"), html! {
+            (act(session, &action("disable"), ("Disable", "the team"), html! {
                 p { "It is shut out at once, with its keys and sessions. What it has published stays on the board." }
+            }))
+        } @else {
+            (act(session, &action("enable"), ("Enable", "the team"), html! {
+                p { "It is let in again, with the keys that it had." }
             }))
         }
     }

@@ -9,9 +9,9 @@ use maud::{Markup, html};
 use super::desk::{Sheet, document, foreign, table, team_link};
 use crate::domain::team::Role;
 use crate::store::StoreError;
-use crate::store::listings::{TeamActivity, load_activity};
+use crate::store::listings::count_usable_keys;
 use crate::store::signups::count_pending;
-use crate::store::teams::{Team, load_teams};
+use crate::store::teams::{Activity, Team, load_activity, load_teams};
 use crate::web::Pages;
 use crate::web::frame::when;
 use crate::web::refusal::{Shown, html as page_of};
@@ -19,18 +19,23 @@ use crate::web::session::Session;
 
 struct Listed {
     teams: Vec<Team>,
-    activity: HashMap<String, TeamActivity>,
+    activity: HashMap<String, Activity>,
+    usable_keys: HashMap<String, i64>,
     waiting_signups: i64,
 }
 
 impl Listed {
-    fn activity(&self, team: &Team) -> TeamActivity {
+    fn activity(&self, team: &Team) -> Activity {
         self.activity.get(&team.id).copied().unwrap_or_default()
+    }
+
+    fn usable_keys(&self, team: &Team) -> i64 {
+        self.usable_keys.get(&team.id).copied().unwrap_or_default()
     }
 
     /// Teams that may come in and have no key to do it with.
     fn keyless(&self) -> Vec<&Team> {
-        let is_keyless = |team: &&Team| team.disabled_at_ms.is_none() && self.activity(team).usable_keys == 0;
+        let is_keyless = |team: &&Team| team.disabled_at_ms.is_none() && self.usable_keys(team) == 0;
         self.teams.iter().filter(is_keyless).collect()
     }
 }
@@ -48,8 +53,13 @@ pub(super) async fn list(pages: web::Data<Pages>, session: Session) -> Shown {
                 let key = |team: &Team| team.disabled_at_ms.is_none();
                 key(other).cmp(&key(one)).then_with(|| other.id.cmp(&one.id))
             });
-            let activity = load_activity(connection, now_ms)?;
-            Ok(Listed { teams, activity, waiting_signups: count_pending(connection)? })
+            let ids: Vec<&str> = teams.iter().map(|team| team.id.as_str()).collect();
+            Ok(Listed {
+                activity: load_activity(connection, &ids)?,
+                usable_keys: count_usable_keys(connection, now_ms)?,
+                waiting_signups: count_pending(connection)?,
+                teams,
+            })
         })
         .await;
     Ok(page_of(StatusCode::OK, page(&session, &found?)))
@@ -58,7 +68,8 @@ pub(super) async fn list(pages: web::Data<Pages>, session: Session) -> Shown {
 fn page(session: &Session, listed: &Listed) -> Markup {
     let sheet = Sheet { title: "Teams", address: "/admin/teams", above: None, stood: None };
     let keyless = listed.keyless();
-    let rows = html! { @for team in &listed.teams { (row(team, listed.activity(team))) } };
+    let rows =
+        html! { @for team in &listed.teams { (row(team, listed.activity(team), listed.usable_keys(team))) } };
     let heads = ["Team", "Access", "#Keys", "Last used", "#Submissions", "Last one", "Made"];
     let content = html! {
         section.needs aria-labelledby="needs" {
@@ -82,14 +93,14 @@ fn page(session: &Session, listed: &Listed) -> Markup {
     document(session, &sheet, &content)
 }
 
-fn row(team: &Team, activity: TeamActivity) -> Markup {
+fn row(team: &Team, activity: Activity, usable_keys: i64) -> Markup {
     let instant =
         |at_ms: Option<i64>| html! { @if let Some(at_ms) = at_ms { (when(at_ms)) } @else { "never" } };
     html! {
         tr {
             th.model scope="row" { (team_link(&team.slug)) br; small.wrap { (foreign(&team.name)) } }
             td { (access(team)) }
-            td.number { (activity.usable_keys) }
+            td.number { (usable_keys) }
             td { (instant(activity.last_used_at_ms)) }
             td.number {
                 @if activity.submissions > 0 {

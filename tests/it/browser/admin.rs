@@ -7,7 +7,8 @@ use thirtyfour::By;
 use super::driver::{DESKTOP, Window, is_here};
 use super::looks::{assert_sound, axe};
 use super::sign_in;
-use crate::by_hand::{captions, file, refusing};
+use crate::by_hand::{captions, refusing};
+use crate::pages_admin::attacking;
 use crate::support::{Secchi, TestTeam, metadata};
 
 /// The narrowest phone that pages are made for.
@@ -20,7 +21,7 @@ async fn troubled(refused: usize) -> (Secchi, TestTeam, String) {
     let (secchi, _, _) = refusing(captions()[..refused].to_vec()).await;
     let team = secchi.team("the-kelp-forest-observation-and-long-nam").await;
     secchi.scored(&team, &metadata("Reef-8B"), "strong_model.jsonl").await;
-    let sent: Value = secchi.submit(&team, &metadata(LONG), file()).await.json().await.unwrap();
+    let sent: Value = secchi.submit(&team, &metadata(LONG), attacking()).await.json().await.unwrap();
     secchi.drain().await;
     let maintainer = secchi.maintainer("harbour").await;
     (secchi, maintainer, sent["id"].as_str().unwrap().to_owned())
@@ -44,16 +45,20 @@ async fn no_page_of_administration_has_a_serious_fault_or_is_wider_than_a_narrow
         let window = Window::open(size, true).await;
         sign_in(&window, &secchi, &maintainer, "/admin/teams").await;
         let pages = [
-            ("teams".to_owned(), "teams"),
-            ("teams/the-kelp-forest-observation-and-long-nam".to_owned(), "team"),
-            ("submissions".to_owned(), "submissions"),
-            ("submissions?attention=1&split=test".to_owned(), "submissions-found"),
-            (format!("submissions/{id}"), "submission"),
-            ("releases".to_owned(), "releases"),
-            ("judge".to_owned(), "judge"),
+            ("/admin".to_owned(), "overview"),
+            ("/admin/teams".to_owned(), "teams"),
+            ("/admin/teams/the-kelp-forest-observation-and-long-nam".to_owned(), "team"),
+            ("/admin/submissions".to_owned(), "submissions"),
+            ("/admin/submissions?attention=1&split=test".to_owned(), "submissions-found"),
+            (format!("/admin/submissions/{id}"), "submission"),
+            ("/admin/releases".to_owned(), "releases"),
+            ("/admin/judge".to_owned(), "judge"),
+            ("/admin/flags".to_owned(), "flags"),
+            ("/admin/audit".to_owned(), "audit"),
         ];
         for (path, name) in pages {
-            window.page.goto(format!("{}/admin/{path}", secchi.base)).await.unwrap();
+            window.page.goto(format!("{}{path}", secchi.base)).await.unwrap();
+            window.find("nav.sections [aria-current]").await;
             open_folds(&window).await;
             assert_sound(&window, &axe, &format!("admin-{name}-{}", size.0)).await;
         }

@@ -1,0 +1,52 @@
+//! Where administration begins: everything that needs a maintainer, in one look.
+
+use actix_web::http::StatusCode;
+use actix_web::web;
+
+use super::history::last_acts;
+use super::overview_page::{self, Seen};
+use super::submissions::{Needing, load_needing};
+use crate::administration::overview::{JudgeKnown, overview};
+use crate::store::StoreError;
+use crate::store::releases::load_releases;
+use crate::store::submissions::count_by_state;
+use crate::web::Pages;
+use crate::web::refusal::{Shown, html};
+use crate::web::session::Session;
+
+/// Stuck submissions that the page shows; the list has the others.
+const SHOWN: usize = 5;
+
+/// Submissions that are looked at for some that are stuck.
+const LOOKED_AT: i64 = 100;
+
+pub(super) async fn show(pages: web::Data<Pages>, session: Session) -> Shown {
+    session.needs_maintainer()?;
+    let (evaluation, now_ms) = (&pages.evaluation, pages.evaluation.clock.now_ms());
+    let circuit = evaluation.judges.gate().map(|gate| gate.closed());
+    let known = JudgeKnown {
+        budget_usd: evaluation.judges.budget_usd(),
+        circuit_open: circuit.as_ref().map(Option::is_some),
+        circuit_cause: circuit.clone().flatten().map(|closed| format!("{}: {}", closed.cause, closed.detail)),
+    };
+    let closed = circuit.flatten();
+    let found: Result<Seen, StoreError> = evaluation
+        .store
+        .snapshot(move |connection| {
+            let mut stuck = load_needing(connection, LOOKED_AT)?;
+            stuck.retain(Needing::is_stuck);
+            let more_stuck = stuck.len() > SHOWN;
+            stuck.truncate(SHOWN);
+            Ok(Seen {
+                overview: overview(connection, known, now_ms)?,
+                stuck,
+                more_stuck,
+                states: count_by_state(connection)?,
+                closed,
+                releases: load_releases(connection)?,
+                acts: last_acts(connection, None)?,
+            })
+        })
+        .await;
+    Ok(html(StatusCode::OK, overview_page::page(&session, &found?)))
+}
