@@ -1,11 +1,12 @@
 //! The audit log as maintainers read it: searched, and written out whole as CSV or as one JSON object a line.
 
+use futures::{Stream, stream};
 use serde::Serialize;
 
 use crate::domain::instant::{day_end_ms, is_day, parse_rfc3339, rfc3339};
 use crate::domain::spreadsheet::defused;
 use crate::store::audit::{AuditFilter, AuditRow, load_audit};
-use crate::store::{DbConnection, StoreError};
+use crate::store::{DbConnection, Store, StoreError};
 
 /// Lines that are read at once where all are written out.
 pub const BATCH: i64 = 1000;
@@ -192,6 +193,29 @@ pub fn said(value: &Option<serde_json::Value>) -> String {
         Some(serde_json::Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
     }
+}
+
+/// All matches in parts, newest first, so that a log of any length takes the memory of one part.
+pub fn exported(
+    store: Store,
+    filter: AuditFilter,
+    export: Export,
+) -> impl Stream<Item = Result<Vec<u8>, StoreError>> {
+    // What is to be sent before the next part, and the line behind which that begins; none at the end.
+    let begin = Some((export.head(), None::<String>));
+    stream::try_unfold(begin, move |state| {
+        let (store, filter) = (store.clone(), filter.clone());
+        async move {
+            let Some((mut bytes, after)) = state else { return Ok(None) };
+            let views = store
+                .read(move |connection| list_audit(connection, &filter, after.as_deref(), BATCH))
+                .await?;
+            bytes.extend(export.lines(&views));
+            let is_full = i64::try_from(views.len()).unwrap_or(BATCH) == BATCH;
+            let next = views.last().filter(|_| is_full).map(|last| (Vec::new(), Some(last.id.clone())));
+            Ok(Some((bytes, next)))
+        }
+    })
 }
 
 fn record<const N: usize>(cells: [String; N]) -> Vec<u8> {

@@ -18,7 +18,7 @@ use crate::domain::question::Split;
 
 const PENDING: &str = "pending";
 const DONE: &str = "done";
-pub(super) const INCOMPLETE: &str = "incomplete";
+const INCOMPLETE: &str = "incomplete";
 
 /// Rows of one INSERT; SQLite takes at most 32,766 parameters.
 const BATCH: usize = 4000;

@@ -74,7 +74,7 @@ type Head = (String, String, String, String, String, String, String, Option<Stri
 type Links = (Option<String>, Option<String>, Option<String>, String, Option<String>);
 type State = (String, Option<String>, String, Option<String>, Option<String>, i64, Option<i64>);
 type Counts = (i32, i32, i32, i32, i32, i32, i32, i32);
-pub(super) type Row = (Head, Links, State, Counts);
+type Row = (Head, Links, State, Counts);
 
 /// Selects the columns of a [`Row`], one tuple a subject.
 macro_rules! columns {
@@ -122,9 +122,7 @@ macro_rules! columns {
     };
 }
 
-pub(super) use columns;
-
-pub(super) fn submission((head, links, state, counts): Row) -> Result<Submission> {
+fn submission((head, links, state, counts): Row) -> Result<Submission> {
     let (id, team_id, team, release_id, release, split, model_name, backbone, access, parameters_b) = head;
     let (description, paper_url, code_url, visibility, anonymous_until) = links;
     let (state, paused_for, warnings, configuration_id, withdrawn_reason, created_at_ms, finished_at_ms) =

@@ -2,16 +2,15 @@
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, get, web};
-use futures::stream;
+use futures::TryStreamExt as _;
 use serde::Deserialize;
 
-use crate::administration::audit::{AuditError, AuditQuery, AuditView, BATCH, Export, list_audit};
+use crate::administration::audit::{AuditError, AuditQuery, AuditView, Export, exported, list_audit};
 use crate::http::Shared;
 use crate::http::auth::MaintainerOnly;
 use crate::http::error::{Answer, Problem};
 use crate::http::page::{Page, PageQuery};
-use crate::store::audit::AuditFilter;
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
 
 /// In which form the log is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
@@ -96,30 +95,7 @@ pub async fn list_audit_log(
     Ok(HttpResponse::Ok()
         .content_type(content_type)
         .insert_header((header::CONTENT_DISPOSITION, disposition))
-        .streaming(exported(store.clone(), filter, export)))
-}
-
-/// All matches in parts, so that a log of any length takes the memory of one part.
-fn exported(
-    store: Store,
-    filter: AuditFilter,
-    export: Export,
-) -> impl futures::Stream<Item = Result<web::Bytes, StoreError>> {
-    // What is to be sent before the next part, and the line behind which that begins; none at the end.
-    let begin = Some((export.head(), None::<String>));
-    stream::try_unfold(begin, move |state| {
-        let (store, filter) = (store.clone(), filter.clone());
-        async move {
-            let Some((mut bytes, after)) = state else { return Ok(None) };
-            let views = store
-                .read(move |connection| list_audit(connection, &filter, after.as_deref(), BATCH))
-                .await?;
-            bytes.extend(export.lines(&views));
-            let is_full = i64::try_from(views.len()).unwrap_or(BATCH) == BATCH;
-            let next = views.last().filter(|_| is_full).map(|last| (Vec::new(), Some(last.id.clone())));
-            Ok(Some((web::Bytes::from(bytes), next)))
-        }
-    })
+        .streaming(exported(store.clone(), filter, export).map_ok(web::Bytes::from)))
 }
 
 impl From<AuditError> for Problem {
