@@ -41,7 +41,7 @@ pub async fn flagged_answers(
     if flags.is_empty() {
         return Ok(Vec::new());
     }
-    let (release, answers) = answered(evaluation, submission).await?;
+    let (release, answers) = answered(evaluation, submission, &submission.release_id).await?;
     let places: HashMap<&String, usize> =
         release.key.question_ids.iter().enumerate().map(|(place, id)| (id, place)).collect();
     let shown = flags.into_iter().map(|flag| {

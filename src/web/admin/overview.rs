@@ -7,6 +7,7 @@ use super::history::last_acts;
 use super::overview_page::{self, Seen};
 use super::submissions::{Needing, load_needing};
 use crate::administration::overview::{JudgeKnown, overview};
+use crate::domain::submission::SubmissionState;
 use crate::store::StoreError;
 use crate::store::releases::load_releases;
 use crate::store::submissions::count_by_state;
@@ -37,11 +38,18 @@ pub(super) async fn show(pages: web::Data<Pages>, session: Session) -> Shown {
             stuck.retain(Needing::is_stuck);
             let more_stuck = stuck.len() > SHOWN;
             stuck.truncate(SHOWN);
+            let mut states = Vec::<(SubmissionState, i64)>::new();
+            for (state, _, count) in count_by_state(connection)? {
+                match states.iter_mut().find(|(known, _)| *known == state) {
+                    Some((_, counted)) => *counted += count,
+                    None => states.push((state, count)),
+                }
+            }
             Ok(Seen {
                 overview: overview(connection, known, now_ms)?,
                 stuck,
                 more_stuck,
-                states: count_by_state(connection)?,
+                states,
                 closed,
                 releases: load_releases(connection)?,
                 acts: last_acts(connection, None)?,
