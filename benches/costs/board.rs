@@ -9,9 +9,10 @@ use secchi::domain::submission::{Access, Feedback, Metadata, SubmissionState, Vi
 use secchi::domain::team::Role;
 use secchi::evaluation::board_query::{BoardQuery, BoardQueryError};
 use secchi::evaluation::standing::leaderboard;
+use secchi::store::accepting::{NewSubmission, insert_submission};
 use secchi::store::configurations::{CURRENT, ConfigurationRow, insert_configuration};
 use secchi::store::scores::{Answered, Score, Under, save_scores};
-use secchi::store::submissions::{NewSubmission, insert_submission, update_graded, update_state};
+use secchi::store::submissions::{update_graded, update_state};
 use secchi::store::{DbConnection, Store, StoreError};
 
 use crate::scaled::Scaled;

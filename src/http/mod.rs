@@ -32,6 +32,7 @@ mod review;
 mod signup;
 mod submission_view;
 mod submissions;
+mod unhandled;
 mod upload;
 mod video_file;
 mod videos;
@@ -54,8 +55,9 @@ use crate::media::Media;
 use crate::tokens::Signer;
 
 pub use door::guard;
-pub use error::{Problem, extractor_errors, unmatched};
+pub use error::Problem;
 pub use openapi::{document, stand_at_zero};
+pub use unhandled::{extractor_errors, unmatched};
 
 /// What the handlers share.
 pub struct State {

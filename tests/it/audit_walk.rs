@@ -15,10 +15,10 @@ use secchi::store::configurations::{
 };
 
 use crate::by_hand::execute;
-use crate::operations::operations;
+use crate::operations::{operations, val_decision};
 use crate::pages::Browser;
 use crate::program::{Ended, run, run_on, secchi};
-use crate::roles::{On, judge, object};
+use crate::roles::{On, judge, object, submission};
 use crate::series::withheld;
 use crate::support::{Options, Secchi, TestTeam, sample};
 
@@ -45,10 +45,41 @@ const OPERATIONS: &[(&str, On, &str)] = &[
     ("withdraw_any_submission", On::Scored, "withdraw_submission"),
 ];
 
+/// What a form holds: its fields, in which `{object}` is what it is about.
+type Fields = &'static [(&'static str, &'static str)];
+
 /// The forms of the pages, with what they are sent and what the log calls it.
-const FORMS: &[(&str, On, &[(&str, &str)], &str)] = &[
+const FORMS: &[(&str, On, Fields, &str)] = &[
     ("/admin/signups/{id}/approve", On::Signup, &[], "approve_signup"),
     ("/admin/signups/{id}/reject", On::Signup, &[("reason", "nobody knows them")], "reject_signup"),
+    (
+        "/admin/teams/{slug}/grants",
+        On::Team,
+        &[("split", "test"), ("amount", "1"), ("reason", "the server was down")],
+        "grant_quota",
+    ),
+    ("/admin/teams/{slug}/disable", On::Team, &[], "disable_team"),
+    ("/admin/teams/{slug}/enable", On::Team, &[], "enable_team"),
+    ("/admin/submissions/{id}/retry", On::Incomplete, &[], "retry_submission"),
+    ("/admin/submissions/{id}/withdraw", On::Scored, &[("reason", "wrong weights")], "withdraw_submission"),
+    (
+        "/admin/submissions/{id}/decisions",
+        On::Incomplete,
+        &[
+            ("question_id", "{question}"),
+            ("configuration", "{configuration}"),
+            ("subject_correspondence", "3"),
+            ("temporal_description", "3"),
+            ("hallucination_detection", "3"),
+            ("reason", "the judge refuses"),
+        ],
+        "decide_answer",
+    ),
+    ("/admin/submissions/{id}/tell", On::Nothing, &[("reason", "an honest series")], "tell_scores"),
+    ("/admin/submissions/{id}/notes", On::Scored, &[("text", "asked the team by e-mail")], "add_note"),
+    ("/admin/flags/{kind}/{id}/close", On::Flagged, &[("reason", "a joke")], "close_flag"),
+    ("/admin/releases/activate", On::Release, &[("split", "val"), ("name", "{object}")], "activate_release"),
+    ("/admin/judge/activate", On::Nothing, &[("configuration", "another")], "activate_judge"),
 ];
 
 fn options() -> Options {
@@ -149,13 +180,35 @@ async fn every_form_of_maintainers_is_in_the_audit_log() {
     assert_eq!(registered, listed, "give each form an entry");
     let secchi = Secchi::with(options()).await;
     secchi.import(Split::Val, "val.jsonl").await;
+    secchi.import(Split::Test, "test.jsonl").await;
     let (team, maintainer) = (secchi.team("ocean-lab").await, secchi.maintainer("harbour").await);
+    let decided = val_decision();
+    another_configuration(&secchi).await;
     for (address, on, fields, action) in FORMS {
-        let id = object(&secchi, &team, *on).await;
+        let id = match *action {
+            "tell_scores" => withheld(&secchi, &team).await,
+            _ => object(&secchi, &team, *on).await,
+        };
+        if *action == "enable_team" {
+            run_on(&secchi.ground, &["team", "disable", &id]).stdout();
+        }
+        let configuration = match *action {
+            "decide_answer" => submission(&secchi, &team, &id).await["judge"]["configuration"].clone(),
+            _ => Value::Null,
+        };
+        let filled = |value: &'static str| match value {
+            "{object}" => id.clone(),
+            "{question}" => decided["question_id"].as_str().unwrap().to_owned(),
+            "{configuration}" => configuration.as_str().unwrap().to_owned(),
+            value => value.to_owned(),
+        };
+        let fields: Vec<(&str, String)> = fields.iter().map(|(name, value)| (*name, filled(value))).collect();
+        let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let address = address.replace("{id}", &id).replace("{slug}", &id).replace("{kind}", "attack");
         // To make an object may take longer than a session lasts.
         let browser = Browser::signed_in(&secchi, &maintainer).await;
         let before = newest(&secchi, &maintainer).await;
-        let shown = browser.send(&address.replace("{id}", &id), fields).await;
+        let shown = browser.send(&address, &fields).await;
         assert!(shown.status < 400, "{address}: {}", shown.text);
         let line = newest(&secchi, &maintainer).await;
         assert_ne!(line["id"], before["id"], "{address} left no line");

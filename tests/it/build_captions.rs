@@ -87,7 +87,7 @@ fn digest(text: &str) -> String {
 /// Marks that follow from the description alone: below 3.5 of every other one; nothing is noted of the light.
 fn marks(words: &str) -> String {
     let number = words.split_once("a fish ").unwrap().1.chars().next().unwrap().to_digit(16).unwrap();
-    let mark = if number % 2 == 0 { 3 } else { 4 };
+    let mark = if number.is_multiple_of(2) { 3 } else { 4 };
     let of_aspects: HashMap<&str, Option<u32>> =
         ASPECTS.iter().map(|aspect| (*aspect, (*aspect != "lighting").then_some(mark))).collect();
     format!("Here you are:\n```json\n{}\n```", json!(of_aspects))

@@ -110,7 +110,7 @@ pub fn application(slug: &str) -> Value {
 }
 
 /// A decision on the answer to the first caption question of the sample's val.
-fn val_decision() -> Value {
+pub fn val_decision() -> Value {
     let text = std::fs::read_to_string(sample("val.jsonl")).unwrap();
     let mut records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let caption = records.find(|record| record["type"] == "caption").unwrap();

@@ -181,7 +181,7 @@ async fn accepted(secchi: &Secchi, team: &TestTeam, text: &str) -> String {
     response.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned()
 }
 
-async fn submission(secchi: &Secchi, team: &TestTeam, id: &str) -> Value {
+pub async fn submission(secchi: &Secchi, team: &TestTeam, id: &str) -> Value {
     secchi.get_json(&format!("/api/v1/submissions/{id}"), Some(&team.key)).await
 }
 

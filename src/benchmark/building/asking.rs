@@ -66,7 +66,7 @@ pub enum Fault {
     /// There is not enough money.
     Budget,
     /// The model gave none.
-    Model(ModelFault),
+    Model(Box<ModelFault>),
     /// It cannot be kept.
     Journal(JournalError),
     /// What the video needs is not as it should be.
@@ -155,7 +155,7 @@ impl Asking {
         let left = videos.len() - given.len();
         match first {
             Some(Fault::Budget) => Err(AskError::Budget { spent: self.purse.spent(), left }),
-            Some(Fault::Model(fault)) => Err(AskError::Endpoint { fault: Box::new(fault), left }),
+            Some(Fault::Model(fault)) => Err(AskError::Endpoint { fault, left }),
             Some(Fault::Journal(fault)) => Err(fault.into()),
             None | Some(Fault::Skipped | Fault::Video(_)) => {
                 faulty.sort_unstable();
@@ -201,7 +201,7 @@ impl Asking {
             Err(fault) => fault.fault.usage,
         };
         let cost_usd = self.purse.settle(most, usage);
-        let reply = result.map_err(Fault::Model)?;
+        let reply = result.map_err(|fault| Fault::Model(Box::new(fault)))?;
         let kept = Kept {
             key,
             step: call.step.to_owned(),

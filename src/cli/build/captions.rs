@@ -88,7 +88,7 @@ pub async fn captions(arguments: CaptionsArgs) -> anyhow::Result<()> {
     let prompts = prompts(arguments.prompts_dir.as_deref())?;
     let review = arguments.review.clone().unwrap_or_else(|| arguments.out.with_extension("review.csv"));
     let corrections = corrections(&review)?;
-    let (videos, paths, without) = with_files(annotated.videos, &arguments.videos)?;
+    let Filmed { videos, paths, without } = filmed(annotated.videos, &arguments.videos)?;
     let named = |name: Option<&str>| -> anyhow::Result<Named> {
         let model = arguments.endpoint.model(name)?;
         model.ok_or_else(|| {
@@ -203,11 +203,18 @@ fn corrections(review: &Path) -> anyhow::Result<HashMap<String, String>> {
     Ok(corrections)
 }
 
-/// The videos that have a file, their files by id, and the paths of those that have none.
-fn with_files(
-    annotated: Vec<Annotation>,
-    folder: &Path,
-) -> anyhow::Result<(Vec<Annotation>, HashMap<String, PathBuf>, Vec<String>)> {
+/// Annotated videos and where their files are.
+struct Filmed {
+    /// Those that have a file.
+    videos: Vec<Annotation>,
+    /// The files by the video's id.
+    paths: HashMap<String, PathBuf>,
+    /// The ids of those that have none.
+    without: Vec<String>,
+}
+
+/// Looks for the file of each video.
+fn filmed(annotated: Vec<Annotation>, folder: &Path) -> anyhow::Result<Filmed> {
     let wanted: Vec<Wanted> =
         annotated.iter().map(|video| Wanted::new(&video.collection, &video.video_file)).collect();
     let found = find_videos(&wanted, folder).map_err(|error| Exit::Refused.with(error.to_string()))?;
@@ -228,7 +235,7 @@ fn with_files(
             without.len()
         )));
     }
-    Ok((videos, paths, without))
+    Ok(Filmed { videos, paths, without })
 }
 
 /// What was made, for who made it.
