@@ -79,6 +79,18 @@ const FORMS: &[(&str, On, Fields, &str)] = &[
     ("/admin/submissions/{id}/notes", On::Scored, &[("text", "asked the team by e-mail")], "add_note"),
     ("/admin/flags/{kind}/{id}/close", On::Flagged, &[("reason", "a joke")], "close_flag"),
     ("/admin/releases/activate", On::Release, &[("split", "val"), ("name", "{object}")], "activate_release"),
+    (
+        "/admin/releases/stage",
+        On::Release,
+        &[("split", "val"), ("name", "{object}"), ("notice", "Two keys were wrong.")],
+        "stage_correction",
+    ),
+    (
+        "/admin/releases/abandon",
+        On::StagedRelease,
+        &[("split", "val"), ("name", "{object}")],
+        "abandon_correction",
+    ),
     ("/admin/judge/activate", On::Nothing, &[("configuration", "another")], "activate_judge"),
 ];
 
@@ -251,6 +263,7 @@ const OTHERS: &[&str] = &[
     "admin flags",
     "archive",
     "audit",
+    "build captions",
     "build questions",
     "build release",
     "dataset list",

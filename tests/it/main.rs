@@ -63,6 +63,7 @@ mod operations;
 mod pages;
 mod pages_accounts;
 mod pages_admin;
+mod pages_admin_releases;
 mod pages_board;
 mod pages_public;
 mod pages_submission;

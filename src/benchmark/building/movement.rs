@@ -102,7 +102,7 @@ pub(super) fn of_central_object(movement: &str, central_object: &str) -> Option<
     let ends = JOINT.find_iter(movement).map(|found| (found.start(), found.end(), found.as_str()));
     for (end, next, next_joint) in ends.chain([(movement.len(), movement.len(), "")]) {
         let clause = &movement[start..end];
-        if !clause.trim().is_empty()
+        if !words(clause).is_empty()
             && subject(clause).is_none_or(|subject| is_central(&subject, clause, central_object))
         {
             if !kept.is_empty() {

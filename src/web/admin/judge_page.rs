@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::desk::{Sheet, Stood, act, document, foreign, table, team_link};
+use super::moves::moves;
 use crate::evaluation::staging::ConfigurationView;
 use crate::evaluation::staging_moves::Move;
 use crate::evaluation::usage::{JudgeUsage, Spent, UsageRow};
@@ -14,9 +15,6 @@ use crate::web::charts::{Day, spend};
 use crate::web::figures::grouped;
 use crate::web::frame::when;
 use crate::web::session::Session;
-
-/// Moves that the page shows.
-const SHOWN: usize = 50;
 
 /// The configuration that is staged, and what making it current would change.
 pub(super) struct Staged {
@@ -48,7 +46,7 @@ pub(super) fn page(session: &Session, seen: &Seen, stood: Option<&Stood>) -> Mar
             (needs(seen))
             @if let Some(staged) = &seen.staged { (staging(session, staged)) }
         }
-        @if let Some(staged) = &seen.staged { (moves(staged)) }
+        @if let Some(staged) = &seen.staged { (moves(&staged.moves)) }
         (configurations(session, seen))
         (spending(seen))
     };
@@ -143,33 +141,6 @@ fn activation(session: &Session, view: &ConfigurationView, moves: Option<usize>)
             }
         },
     )
-}
-
-fn moves(staged: &Staged) -> Markup {
-    let place = |rank: Option<u32>| rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
-    html! {
-        @if !staged.moves.is_empty() {
-            h2 #moves { "What would move" }
-            @if staged.moves.len() > SHOWN { p { "The first " (SHOWN) " of " (staged.moves.len()) "." } }
-            (table("moves", &["Model", "Column", "#Rank now", "#Rank then", "#Score now", "#Score then"], &html! {
-                @for moved in staged.moves.iter().take(SHOWN) {
-                    @let places = moved.column.unit().places();
-                    @let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| to_decimals(value, places));
-                    tr {
-                        th.model scope="row" {
-                            a href={ "/admin/submissions/" (moved.entry) } { (foreign(&moved.model_name)) }
-                            br; small { (moved.team) ", " (moved.split) }
-                        }
-                        td { (moved.column) }
-                        td.number { (place(moved.rank[0])) }
-                        td.number { (place(moved.rank[1])) }
-                        td.number { (value(moved.value[0])) }
-                        td.number { (value(moved.value[1])) }
-                    }
-                }
-            }))
-        }
-    }
 }
 
 fn configurations(session: &Session, seen: &Seen) -> Markup {

@@ -1,12 +1,14 @@
 //! Pages of administration, for maintainers only. On each of them what needs a maintainer comes first.
 
 mod audit;
+mod correction;
 mod desk;
 mod flags;
 mod flags_page;
 mod history;
 mod judge;
 mod judge_page;
+mod moves;
 mod overview;
 mod overview_page;
 mod releases;
@@ -45,6 +47,9 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
     page("/admin/flags/{kind}/{id}/close", vec![web::post().to(flags::close)]);
     page("/admin/releases", vec![web::get().to(releases::list)]);
     page("/admin/releases/activate", vec![web::post().to(releases::activate)]);
+    page("/admin/releases/correction", vec![web::get().to(correction::show)]);
+    page("/admin/releases/stage", vec![web::post().to(correction::stage)]);
+    page("/admin/releases/abandon", vec![web::post().to(correction::abandon)]);
     page("/admin/judge", vec![web::get().to(judge::show)]);
     page("/admin/judge/activate", vec![web::post().to(judge::activate)]);
     page("/admin/audit", vec![web::get().to(audit::list)]);

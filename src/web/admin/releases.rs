@@ -5,6 +5,7 @@ use actix_web::web;
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::correction::address;
 use super::desk::{Sheet, Stood, act, document, foreign, table};
 use crate::domain::question::Split;
 use crate::evaluation::activating::{ActivationError, make_active};
@@ -83,12 +84,15 @@ fn listed(session: &Session, releases: &[Counted], stood: Option<&Stood>) -> Mar
             } @else if waiting.is_empty() { p.empty { "Nothing: no release is newer than the active one of its split." } }
             @for counted in waiting {
                 p { strong { (foreign(&counted.release.name)) } " of " (counted.release.split) " is newer than the active one." }
-                (activation(session, &counted.release))
+                @if has_active(releases, counted.release.split) {
+                    p { a href=(address(counted.release.split, &counted.release.name)) { "What it would change, and what judging it costs" } }
+                }
+                (activation(session, counted.release.split, &counted.release.name))
             }
         }
         h2 #releases { "All releases" }
         (table("releases", &["Release", "Split", "State", "#Videos", "#Questions", "Feedback", "Imported", "Do"], &html! {
-            @for counted in releases { (row(session, counted)) }
+            @for counted in releases { (row(session, counted, has_active(releases, counted.release.split))) }
         }))
     };
     document(session, &sheet, &content)
@@ -107,7 +111,12 @@ fn waiting(releases: &[Counted]) -> Vec<&Counted> {
     releases.iter().filter(is_later).collect()
 }
 
-fn row(session: &Session, counted: &Counted) -> Markup {
+/// Whether a split has an active release, which another one may correct.
+fn has_active(releases: &[Counted], split: Split) -> bool {
+    releases.iter().any(|counted| counted.release.active && counted.release.split == split)
+}
+
+fn row(session: &Session, counted: &Counted, corrects: bool) -> Markup {
     let release = &counted.release;
     html! {
         tr {
@@ -118,20 +127,24 @@ fn row(session: &Session, counted: &Counted) -> Markup {
             td.number { (grouped(counted.questions)) }
             td { (release.feedback) }
             td { (when(release.created_at_ms)) }
-            td { @if !release.active { (activation(session, release)) } }
+            td { @if !release.active {
+                (activation(session, release.split, &release.name))
+                @if corrects { a href=(address(release.split, &release.name)) { "As a correction" } }
+             } }
         }
     }
 }
 
-fn activation(session: &Session, release: &Release) -> Markup {
-    let about = format!("{} of {}", release.name, release.split);
+/// Making a release the active one of its split.
+pub(super) fn activation(session: &Session, split: Split, name: &str) -> Markup {
+    let about = format!("{name} of {split}");
     act(
         session,
         "/admin/releases/activate",
         ("Activate", &about),
         html! {
-            input type="hidden" name="split" value=(release.split);
-            input type="hidden" name="name" value=(release.name);
+            input type="hidden" name="split" value=(split);
+            input type="hidden" name="name" value=(name);
             p {
                 "New submissions are graded by it, and the board shows its entries. The board of the release before stays at its \
                  own address; activating that one again is the way back."
