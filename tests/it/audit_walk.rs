@@ -50,6 +50,8 @@ type Fields = &'static [(&'static str, &'static str)];
 
 /// The forms of the pages, with what they are sent and what the log calls it.
 const FORMS: &[(&str, On, Fields, &str)] = &[
+    // First: where there are entries, all of them must be judged before.
+    ("/admin/judge/activate", On::Nothing, &[("configuration", "another")], "activate_judge"),
     ("/admin/signups/{id}/approve", On::Signup, &[], "approve_signup"),
     ("/admin/signups/{id}/reject", On::Signup, &[("reason", "nobody knows them")], "reject_signup"),
     (
@@ -91,7 +93,6 @@ const FORMS: &[(&str, On, Fields, &str)] = &[
         &[("split", "val"), ("name", "{object}")],
         "abandon_correction",
     ),
-    ("/admin/judge/activate", On::Nothing, &[("configuration", "another")], "activate_judge"),
 ];
 
 fn options() -> Options {

@@ -102,23 +102,23 @@ fn completion(text: &str) -> Vec<u8> {
     http("200 OK", "content-type: application/json\r\n", &body.to_string())
 }
 
-/// Annotated videos with these clips as their files.
-fn lay(folder: &Path, clips: &[&str]) {
-    let mut annotations = String::new();
-    for (number, name) in clips.iter().enumerate() {
-        let video_file = format!("dive {number}.{}", name.rsplit_once('.').unwrap().1);
-        let annotation = json!({
-            "video_id": format!("dive {number}"), "collection": "MVK", "video_file": video_file, "caption": null,
-            "central_object": format!("reef fish {number}"), "texture": "scaly", "color": "blue", "size_shape": "small, flat",
-            "objects_present": ["coral"], "environment": "reef", "lighting": null, "video_clarity": "clear",
-            "movement_behavior": "swimming", "camera_position": "full scene", "camera_angle": "static, eye level",
-        });
-        annotations.push_str(&format!("{annotation}\n"));
-        let place = folder.join("videos/MVK").join(video_file);
+/// Annotated videos with these clips as their files, and the videos' ids.
+fn lay(folder: &Path, clips: &[&str]) -> Vec<String> {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/building/annotations.jsonl");
+    let (mut annotations, mut ids) = (String::new(), Vec::new());
+    for (line, name) in std::fs::read_to_string(fixture).unwrap().lines().zip(clips) {
+        let mut annotation: Value = serde_json::from_str(line).unwrap();
+        annotation["caption"] = Value::Null;
+        let [collection, file] =
+            ["collection", "video_file"].map(|field| annotation[field].as_str().unwrap());
+        ids.push(format!("{collection}--{}", file.rsplit_once('.').unwrap().0));
+        let place = folder.join("videos").join(collection).join(file);
         std::fs::create_dir_all(place.parent().unwrap()).unwrap();
         std::fs::copy(clip(name), place).unwrap();
+        annotations.push_str(&format!("{annotation}\n"));
     }
     std::fs::write(folder.join("annotations.jsonl"), annotations).unwrap();
+    ids
 }
 
 fn build(folder: &Path, models: &Models, more: &[&str]) -> Command {
@@ -256,24 +256,24 @@ async fn what_people_write_under_correction_is_the_caption() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_video_that_is_missing_or_damaged_or_gets_no_marks_is_named_and_keeps_no_other_from_its_caption() {
     let models = Models::start(|step, words, _| {
-        let is_odd = step == "reviewer" && words.contains("reef fish 1");
+        let is_odd = step == "reviewer" && words.contains("gorgonian sea fan");
         is_odd.then(|| "{\"objects\": 7}".to_owned())
     })
     .await;
     let folder = tempfile::tempdir().unwrap();
-    lay(folder.path(), &[WHOLE[0], WHOLE[1], "truncated_no_index.mp4", WHOLE[2]]);
-    std::fs::remove_file(folder.path().join("videos/MVK/dive 3.webm")).unwrap();
+    let ids = lay(folder.path(), &[WHOLE[0], WHOLE[1], "truncated_no_index.mp4", WHOLE[2]]);
+    std::fs::remove_file(folder.path().join("videos/MVK/GX010123.trim.v2.mp4")).unwrap();
     let ended = built(folder.path(), &models, &[]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
     for words in [
-        "no file in `videos`: MVK--dive 3",
-        "`MVK--dive 1`: 3 replies",
-        "`MVK--dive 2`: the file is no video",
+        format!("no file in `videos`: {}", ids[3]),
+        format!("`{}`: 3 replies", ids[1]),
+        format!("`{}`: the file is no video", ids[2]),
     ] {
-        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+        assert!(ended.stderr.contains(&words), "{words}: {}", ended.stderr);
     }
     let captions = lines(folder.path(), "captions.jsonl");
-    assert!(captions.len() == 1 && captions[0]["id"] == "MVK--dive 0", "{captions:?}");
+    assert!(captions.len() == 1 && captions[0]["id"] == ids[0], "{captions:?}");
     assert_eq!(models.calls("reviewer"), 4);
 }
 

@@ -106,6 +106,7 @@ async fn administration_is_for_maintainers_with_a_key_of_scope_admin() {
         ("amount", "1"),
         ("reason", "x"),
         ("name", "sample"),
+        ("notice", "x"),
         ("configuration", "x"),
         ("question_id", "x"),
         ("text", "x"),
