@@ -87,7 +87,7 @@ pub fn seed(release: &str, column: &str) -> [u8; 32] {
 /// alike, Wilson's for the same share of the scale over as many videos.
 ///
 /// Videos that are alike do not prove that all videos are; no answers on that scale scatter more than those that have all or
-/// nothing of it. None as in [`bootstrap`].
+/// nothing of it. None where no resample has a value.
 pub fn over_videos<const C: usize>(seed: [u8; 32], videos: &[Tally<C>], top: f64) -> Option<[f64; 2]> {
     let [low, high] = bootstrap(seed, videos)?;
     if high - low > ROUNDING * top {
