@@ -5,6 +5,7 @@ use std::io::BufRead;
 use crate::domain::actor::Actor;
 use crate::domain::question::Split;
 use crate::domain::submission::Feedback;
+use crate::domain::submission::release_name_fault;
 use crate::scoring::columns::ScoringError;
 use crate::store::audit::insert_audit;
 use crate::store::history::note_board_changes;
@@ -41,6 +42,9 @@ pub enum ImportError {
     /// The name is blank.
     #[error("the release's name is blank; give one such as `2026-06`")]
     BlankName,
+    /// The name cannot be shown or addressed.
+    #[error("the release's name {0}; give one such as `2026-06`")]
+    Name(String),
     /// There is no such release.
     #[error("there is no release `{0}` of `{1}`; `secchi dataset list` shows all")]
     Unknown(String, Split),
@@ -92,6 +96,9 @@ pub async fn import_release(
 ) -> Result<Imported, ImportError> {
     if new.name.trim().is_empty() {
         return Err(ImportError::BlankName);
+    }
+    if let Some(detail) = release_name_fault(&new.name) {
+        return Err(ImportError::Name(detail));
     }
     let mut content = read_release(file)?;
     if let Some(cameras) = cameras {

@@ -47,6 +47,7 @@ text_enum! {
 /// Below this many billions of parameters an open model counts as small (contract 5).
 const SMALL_BELOW_B: f64 = 10.0;
 
+const MAX_RELEASE_NAME_CHARS: usize = 100;
 const MAX_NAME_CHARS: usize = 120;
 const MAX_DESCRIPTION_CHARS: usize = 4000;
 const MAX_URL_CHARS: usize = 500;
@@ -226,6 +227,16 @@ pub fn notice_fault(notice: &str) -> Option<MetadataFault> {
     reason_fault(notice).map(|fault| MetadataFault { pointer: "/notice".into(), ..fault })
 }
 
+/// What is wrong with a release's name; nothing if it can be shown, typed and addressed.
+pub fn release_name_fault(name: &str) -> Option<String> {
+    if matches!(name, "." | "..") || name.trim() != name || name.contains(['/', '\\', '\n', '\t']) {
+        return Some(
+            "begins or ends with a blank, or holds `/`, `\\` or a line break, or is dots alone".into(),
+        );
+    }
+    text_fault("name", name, MAX_RELEASE_NAME_CHARS).map(|fault| fault.detail)
+}
+
 /// What is wrong with a maintainer's note on a submission; nothing if it can be kept.
 pub fn note_fault(text: &str) -> Option<MetadataFault> {
     if text.trim().is_empty() {
@@ -361,5 +372,15 @@ mod tests {
             );
         }
         assert!(fault("2027-03-01", Visibility::Public).is_some());
+    }
+
+    #[test]
+    fn a_release_has_a_name_that_can_be_shown_typed_and_addressed() {
+        for name in ["2026-06", "2026 <b>", "sample", "v1.2+fix"] {
+            assert_eq!(release_name_fault(name), None, "{name}");
+        }
+        for name in [".", "..", " a", "a/b", "a\\b", "a\nb", "a\u{1b}[31m", "a\u{202e}b", &"x".repeat(101)] {
+            assert!(release_name_fault(name).is_some(), "{name:?}");
+        }
     }
 }

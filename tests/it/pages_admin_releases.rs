@@ -47,10 +47,10 @@ async fn a_correction_is_looked_at_scored_and_given_up_or_made_active_by_form() 
     let id = secchi.scored(&team, &metadata("Reef-8B"), "strong_model.jsonl").await["id"].clone();
     let maintainer = maintainer(&secchi).await;
     secchi.clock.advance_ms(1000);
-    secchi.import_as("2026/b & c", Split::Test, corrected().as_slice()).await;
-    let address = "/admin/releases/correction?split=test&name=2026%2Fb+%26+c";
+    secchi.import_as("2026 b & c", Split::Test, corrected().as_slice()).await;
+    let address = "/admin/releases/correction?split=test&name=2026+b+%26+c";
     assert!(maintainer.get("/admin/releases").await.text.contains(&address.replace('&', "&amp;")));
-    let named = [("split", "test"), ("name", "2026/b & c")];
+    let named = [("split", "test"), ("name", "2026 b & c")];
     let page = maintainer.get(address).await.text;
     assert!(page.contains("--q1") && page.contains("<dd>1</dd>") && page.contains("key"), "{page}");
     assert!(needs(&page).contains("Nothing is scored under it yet"), "{page}");
@@ -72,7 +72,7 @@ async fn a_correction_is_looked_at_scored_and_given_up_or_made_active_by_form() 
         "{page}"
     );
     assert_eq!(maintainer.send("/admin/releases/activate", &named).await.location, "/admin/releases");
-    assert_eq!(secchi.get_json("/api/v1/leaderboard", None).await["release"], "2026/b & c");
+    assert_eq!(secchi.get_json("/api/v1/leaderboard", None).await["release"], "2026 b & c");
     assert_eq!(secchi.entries("/api/v1/leaderboard").await[0]["entry"], id);
     assert_eq!(maintainer.get("/admin/releases/correction?split=test&name=nothing").await.status, 404);
 }

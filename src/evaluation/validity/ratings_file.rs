@@ -26,6 +26,12 @@ pub const MAX_BYTES: usize = 16 << 20;
 /// Characters of an item's or a rater's name at most.
 const MAX_NAME_CHARS: usize = 100;
 
+/// Items of a file at most: its figures are worked out over thousands of resamples of them.
+const MAX_ITEMS: usize = 2000;
+
+/// Ratings of one item at most: people are compared in pairs.
+const MAX_RATINGS: usize = 20;
+
 /// What is wrong in a file of ratings, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RatingFault {
@@ -199,6 +205,10 @@ impl Reading {
     /// Adds a rating to its item, whose rows all say the same of it.
     fn add(&mut self, line: u64, rated: Rated, rater: String, rating: u8) {
         let next = self.items.len();
+        if next == MAX_ITEMS && !self.by_name.contains_key(&rated.item) {
+            let detail = format!("the file has more than {MAX_ITEMS} items; split it, or leave some out");
+            return self.fault(line, Some("item"), detail);
+        }
         let place = *self.by_name.entry(rated.item.clone()).or_insert(next);
         if place == next {
             self.items.push((line, rated.clone()));
@@ -218,6 +228,11 @@ impl Reading {
                 rater.escape_debug(),
                 rated.item.escape_debug()
             );
+            return self.fault(line, Some("rater"), detail);
+        }
+        if first.ratings.len() == MAX_RATINGS {
+            let item = rated.item.escape_debug();
+            let detail = format!("`{item}` has more than {MAX_RATINGS} ratings; leave some out");
             return self.fault(line, Some("rater"), detail);
         }
         first.ratings.push((rater, rating));

@@ -5,6 +5,7 @@ use actix_web::http::StatusCode;
 use actix_web::{post, web};
 use serde::{Deserialize, Serialize};
 
+use super::Trial;
 use crate::evaluation::judges::JudgesError;
 use crate::evaluation::staging::{
     self, ActivationPreview, ConfigurationView, StagingError, configurations, find_candidate,
@@ -16,16 +17,13 @@ use crate::http::auth::MaintainerOnly;
 use crate::http::error::{Answer, Problem};
 use crate::store::standing::load_unjudged;
 
-/// Which configuration is meant, and whether only to say what would come of it.
+/// Which configuration is meant.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigurationChoice {
     /// A stored configuration's id. To stage: what this server's settings describe unless said; to activate: the staged
     /// one.
     configuration: Option<String>,
-    /// Changes nothing and says what would come of it.
-    #[serde(default)]
-    dry_run: bool,
     /// To activate one that agrees less with people than the current one: why all the same.
     accept_worse_agreement: Option<String>,
 }
@@ -50,6 +48,7 @@ pub struct Staging {
 #[utoipa::path(
     tag = "administration",
     security(("bearer" = [])),
+    params(Trial),
     request_body = ConfigurationChoice,
     responses(
         (status = 200, description = "It is staged, or what that would take", body = Staging),
@@ -62,13 +61,14 @@ pub struct Staging {
 pub async fn stage_judge(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
+    trial: web::Query<Trial>,
     choice: web::Json<ConfigurationChoice>,
 ) -> Answer<web::Json<Staging>> {
-    let ConfigurationChoice { configuration, dry_run, .. } = choice.into_inner();
+    let ConfigurationChoice { configuration, .. } = choice.into_inner();
     let evaluation = &state.evaluation;
     let (store, judges, now_ms) = (&evaluation.store, &evaluation.judges, evaluation.clock.now_ms());
     let candidate = find_candidate(store, judges, configuration, now_ms).await?;
-    let cost = match dry_run {
+    let cost = match trial.dry_run {
         true => {
             let id = candidate.id.clone();
             let entries = store.read(move |connection| load_unjudged(connection, &id)).await?;
@@ -76,7 +76,7 @@ pub async fn stage_judge(
         }
         false => None,
     };
-    if !dry_run {
+    if !trial.dry_run {
         staging::stage(store, &principal.actor(), candidate.clone(), now_ms).await?;
     }
     let standing = store.snapshot(configurations).await?.into_iter().find(|view| view.id == candidate.id);
@@ -90,6 +90,7 @@ pub async fn stage_judge(
 #[utoipa::path(
     tag = "administration",
     security(("bearer" = [])),
+    params(Trial),
     request_body = ConfigurationChoice,
     responses(
         (status = 200, description = "What comes of it, or would", body = ActivationPreview),
@@ -104,13 +105,14 @@ pub async fn stage_judge(
 pub async fn activate_judge(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
+    trial: web::Query<Trial>,
     choice: web::Json<ConfigurationChoice>,
 ) -> Answer<web::Json<ActivationPreview>> {
-    let ConfigurationChoice { configuration, dry_run, accept_worse_agreement } = choice.into_inner();
+    let ConfigurationChoice { configuration, accept_worse_agreement } = choice.into_inner();
     let (store, now_ms) = (&state.evaluation.store, state.evaluation.clock.now_ms());
     let named = configuration.clone();
     let preview = store.snapshot(move |connection| preview_activation(connection, named)).await?;
-    if !dry_run {
+    if !trial.dry_run {
         staging::activate(store, &principal.actor(), configuration, accept_worse_agreement, now_ms).await?;
     }
     Ok(web::Json(preview))

@@ -15,7 +15,18 @@ mod submissions;
 mod teams;
 mod usage;
 
+use serde::Deserialize;
 use utoipa_actix_web::service_config::ServiceConfig;
+
+/// Whether an act is only to be tried.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct Trial {
+    /// Says what it changes and costs, and changes nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
 
 /// The routes of administration, with their description.
 pub fn routes(config: &mut ServiceConfig<'_>) {

@@ -4,6 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, delete, get, post, web};
 use serde::Deserialize;
 
+use super::Trial;
 use crate::domain::question::Split;
 use crate::evaluation::activating::{ActivationError, make_active};
 use crate::evaluation::correcting::{
@@ -17,16 +18,6 @@ use crate::http::page::Page;
 
 /// A release's split and name.
 type Named = web::Path<(String, String)>;
-
-/// Whether a correction is only to be looked at.
-#[derive(Debug, Deserialize, utoipa::IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-pub struct CorrectionQuery {
-    /// Says what it changes and costs, and changes nothing.
-    #[serde(default)]
-    dry_run: bool,
-}
 
 /// What is to be told of a correction.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
@@ -93,7 +84,7 @@ pub async fn find_correction(
     params(
         ("split" = Split, Path, description = "The split"),
         ("name" = String, Path, description = "The corrected release's name"),
-        CorrectionQuery,
+        Trial,
     ),
     request_body = CorrectionRequest,
     responses(
@@ -111,7 +102,7 @@ pub async fn create_correction(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
     named: Named,
-    query: web::Query<CorrectionQuery>,
+    query: web::Query<Trial>,
     request: web::Json<CorrectionRequest>,
 ) -> Answer<HttpResponse> {
     let (split, name) = of(named)?;

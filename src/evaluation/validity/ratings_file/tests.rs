@@ -85,3 +85,18 @@ fn a_question_id_names_its_video() {
         assert_eq!(video_of(wrong), None, "{wrong}");
     }
 }
+
+#[test]
+fn more_items_or_ratings_of_one_than_can_be_worked_with_are_refused() {
+    let file = |items: usize, raters: usize| {
+        let rows = (0..items)
+            .flat_map(|item| (0..raters).map(move |rater| format!("S{item},A--b--q5,OEMU,E{rater},3,2.5\n")));
+        format!("{HEADER}\n{}", rows.collect::<String>())
+    };
+    assert_eq!(faults(&file(MAX_ITEMS, 1)), []);
+    assert_eq!(faults(&file(2, MAX_RATINGS)), []);
+    let found = faults(&file(1, MAX_RATINGS + 1));
+    assert!(found.len() == 1 && found[0].2.contains("more than 20 ratings"), "{found:?}");
+    let found = faults(&file(MAX_ITEMS + 1, 1));
+    assert!(found.len() == 1 && found[0].2.contains("more than 2000 items"), "{found:?}");
+}
