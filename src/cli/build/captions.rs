@@ -12,6 +12,7 @@ use crate::benchmark::building::asking::{Fault, Named};
 use crate::benchmark::building::captioning::{ASPECTS, CaptionPrompts, Captioned, Captioning, MAX_WORDS};
 use crate::benchmark::building::files::write_file;
 use crate::benchmark::files::{Wanted, find_videos};
+use crate::domain::spreadsheet::{armed, defused};
 
 use super::super::exit::{Exit, help};
 use super::super::report::{bar, counted};
@@ -194,7 +195,7 @@ fn corrections(review: &Path) -> anyhow::Result<HashMap<String, String>> {
     let mut corrections = HashMap::new();
     for row in table.records() {
         let row = row.map_err(|error| faulty(error.to_string()))?;
-        let text = |place: usize| row.get(place).map(armed).unwrap_or_default();
+        let text = |place: usize| row.get(place).map(armed).unwrap_or_default().to_owned();
         let caption = text(correction).split_whitespace().collect::<Vec<_>>().join(" ");
         if !caption.is_empty() {
             corrections.insert(text(id), caption);
@@ -353,17 +354,4 @@ impl<'a> Told<'a> {
 
 fn words(caption: &str) -> usize {
     caption.split_whitespace().count()
-}
-
-/// What a spreadsheet would take for the start of a formula.
-const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
-
-/// A cell that no spreadsheet takes for a formula.
-fn defused(text: &str) -> String {
-    if text.starts_with(FORMULA) { format!("'{text}") } else { text.to_owned() }
-}
-
-/// The text of such a cell.
-fn armed(cell: &str) -> String {
-    cell.strip_prefix('\'').filter(|text| text.starts_with(FORMULA)).unwrap_or(cell).to_owned()
 }
