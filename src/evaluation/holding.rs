@@ -82,15 +82,17 @@ where
         .await
 }
 
-/// Runs `change` as [`fenced`] does. It is handed a judge configuration, whose state stays till the change is through.
-pub(super) async fn fenced_under<F>(
+/// Runs `change` as [`fenced`] does; none from it means that the submission was cancelled. It is handed a judge
+/// configuration, whose state stays till the change is through.
+pub(super) async fn fenced_under<T, F>(
     evaluation: &Evaluation,
     lease: &Lease,
     configuration_id: &str,
     change: F,
-) -> Result<(), WorkError>
+) -> Result<T, WorkError>
 where
-    F: FnOnce(&mut DbConnection, &ConfigurationRow, i64) -> Result<bool, StoreError> + Send + 'static,
+    T: Send + 'static,
+    F: FnOnce(&mut DbConnection, &ConfigurationRow, i64) -> Result<Option<T>, StoreError> + Send + 'static,
 {
     let (lease, configuration_id) = (lease.clone(), configuration_id.to_owned());
     let now_ms = evaluation.clock.now_ms();
@@ -99,12 +101,10 @@ where
         .write_recoverable(move |connection| {
             // Before the lease, as where another configuration is made current.
             let configuration = lock_configuration(connection, &configuration_id)?;
-            let held = confirm_lease(connection, &lease)?;
-            if held && change(connection, &configuration, now_ms)? {
-                Ok(())
-            } else {
-                Err(WorkError::LeaseLost)
+            if !confirm_lease(connection, &lease)? {
+                return Err(WorkError::LeaseLost);
             }
+            change(connection, &configuration, now_ms)?.ok_or(WorkError::LeaseLost)
         })
         .await
 }

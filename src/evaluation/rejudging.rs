@@ -73,7 +73,7 @@ async fn finish(
         if complete && configuration.has_board() {
             bump_board_revision(connection)?;
         }
-        Ok(true)
+        Ok(Some(()))
     })
     .await?;
     Ok("done")

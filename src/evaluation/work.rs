@@ -11,6 +11,7 @@ use crate::domain::fault::WarningCode;
 use crate::domain::flag::FlagKind;
 use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
+use crate::domain::question::Split;
 use crate::domain::submission::{PausedFor, SubmissionState};
 use crate::scoring::columns::ScoringError;
 use crate::store::flag_queue::{NewFlag, raise_flag};
@@ -132,7 +133,13 @@ async fn slice(
     let (release, answers) = answered(evaluation, &submission, &submission.release_id).await?;
     let (submission, configuration_id, mut outcomes) = match graded(evaluation, &submission).await? {
         Some((configuration_id, outcomes)) => (submission, configuration_id, outcomes),
-        None => grade_submission(evaluation, lease, submission, &release, &answers).await?,
+        None => {
+            let (id, split) = (submission.id.clone(), submission.metadata.split);
+            match grade_submission(evaluation, lease, submission, &release, &answers).await? {
+                Some(graded) => graded,
+                None => return requeue(evaluation, lease, split, &id).await,
+            }
+        }
     };
     let work = Work {
         submission: &submission,
@@ -148,11 +155,7 @@ async fn slice(
             finish(evaluation, &work, outcomes).await?;
             Ok("done")
         }
-        SliceEnd::Yielded => {
-            put_back(evaluation, lease, None, 0).await?;
-            deliver(evaluation, Line::of(submission.metadata.split), &submission.id).await;
-            Ok("requeued")
-        }
+        SliceEnd::Yielded => requeue(evaluation, lease, submission.metadata.split, &submission.id).await,
         SliceEnd::Elsewhere => {
             // The reconciler delivers it in a while.
             put_back(evaluation, lease, None, 0).await?;
@@ -197,14 +200,15 @@ pub(super) async fn stored_outcomes(
     evaluation.store.read(move |connection| scores::find_outcomes(connection, &id, &under)).await
 }
 
-/// Grades the multiple-choice answers; their scores stand from here on.
+/// Grades the multiple-choice answers; their scores stand from here on. None if another configuration became current
+/// meanwhile, without seeing that this submission had begun: it is to be graded anew.
 async fn grade_submission(
     evaluation: &Evaluation,
     lease: &Lease,
     submission: Submission,
     release: &Arc<GradingRelease>,
     answers: &[Option<String>],
-) -> Result<(Submission, String, Vec<Outcome>), WorkError> {
+) -> Result<Option<(Submission, String, Vec<Outcome>)>, WorkError> {
     let from = [SubmissionState::Queued, SubmissionState::Grading];
     fenced(evaluation, lease, move |connection, id, now_ms| {
         submissions::update_state(connection, id, &from, SubmissionState::Grading, now_ms)
@@ -233,24 +237,27 @@ async fn grade_submission(
     let unparsed = count(graded.unparsed);
     let of = Answered { questions: submission.questions, answered: submission.answered, unparsed };
     let stored_warnings = warnings.clone();
-    fenced_under(evaluation, lease, &configuration.id, move |connection, configuration, now_ms| {
-        if !configuration.is_current() {
-            return Ok(false);
-        }
-        let under = Under::new(&of_release.release.id, &configuration.id);
-        scores::save_outcomes(connection, &id, &under, &outcomes)?;
-        scores::save_scores(connection, &id, &under, &columns, of, false)?;
-        submissions::update_graded(connection, &id, &configuration.id, unparsed, &stored_warnings)?;
-        flags::insert_flags(connection, &id, &flags, now_ms)?;
-        raise_attack(connection, &compared, &flags, now_ms)?;
-        join_series(connection, &of_release, &compared, &outcomes, now_ms)?;
-        submissions::update_progress(connection, &id, progress)?;
-        let from = [SubmissionState::Grading];
-        submissions::update_state(connection, &id, &from, SubmissionState::Judging, now_ms)
-    })
-    .await?;
+    let id_of_current = configuration.id.as_str();
+    let is_stored =
+        fenced_under(evaluation, lease, id_of_current, move |connection, configuration, now_ms| {
+            if !configuration.is_current() {
+                return Ok(Some(false));
+            }
+            let under = Under::new(&of_release.release.id, &configuration.id);
+            scores::save_outcomes(connection, &id, &under, &outcomes)?;
+            scores::save_scores(connection, &id, &under, &columns, of, false)?;
+            submissions::update_graded(connection, &id, &configuration.id, unparsed, &stored_warnings)?;
+            flags::insert_flags(connection, &id, &flags, now_ms)?;
+            raise_attack(connection, &compared, &flags, now_ms)?;
+            join_series(connection, &of_release, &compared, &outcomes, now_ms)?;
+            submissions::update_progress(connection, &id, progress)?;
+            let from = [SubmissionState::Grading];
+            let moved = submissions::update_state(connection, &id, &from, SubmissionState::Judging, now_ms)?;
+            Ok(moved.then_some(true))
+        })
+        .await?;
     let submission = Submission { state: SubmissionState::Judging, progress, warnings, ..submission };
-    Ok((submission, configuration.id, graded.outcomes))
+    Ok(is_stored.then_some((submission, configuration.id, graded.outcomes)))
 }
 
 /// Puts a submission into the queue of flags whose answers show signs of talking to the judge.
@@ -309,6 +316,18 @@ async fn compare_with_judge(evaluation: &Evaluation, submission: &Submission) {
         let ratio = took_s / own_s.max(LEAST_OWN_S);
         evaluation.metrics.submission_judge_ratio.with_label_values(&[split]).observe(ratio);
     }
+}
+
+/// Gives a submission back, to be taken up again behind what waits.
+async fn requeue(
+    evaluation: &Evaluation,
+    lease: &Lease,
+    split: Split,
+    id: &str,
+) -> Result<&'static str, WorkError> {
+    put_back(evaluation, lease, None, 0).await?;
+    deliver(evaluation, Line::of(split), id).await;
+    Ok("requeued")
 }
 
 /// Gives a submission back, to be taken up again after a rest.
