@@ -209,7 +209,7 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
         media,
         frames,
         trusted_proxies: http.trusted_proxies,
-        boards,
+        boards: boards.clone(),
         following: Arc::default(),
         draining: running.draining.clone(),
         stopping: running.stopping.subscribe(),
@@ -226,6 +226,7 @@ pub async fn serve(process: Process, http: HttpSettings, with_worker: bool) -> R
     if running.shown.is_some() {
         return Ok(running);
     }
+    running.keep_prepared(boards);
     #[cfg(feature = "smtp")]
     running.start_mailing(&http.signup, public_url)?;
     if with_worker {
@@ -252,6 +253,17 @@ impl Running {
         let stopping = self.stopping.subscribe();
         self.worker = worker::start(self.evaluation.clone(), self.owner.clone(), stopping).await?;
         Ok(())
+    }
+
+    /// Has boards made anew when they change, until the process stops.
+    fn keep_prepared(&mut self, boards: Arc<Boards>) {
+        let (evaluation, mut stopping) = (self.evaluation.clone(), self.stopping.subscribe());
+        self.serving.spawn(async move {
+            tokio::select! {
+                never = boards.keep_prepared(&evaluation.store) => match never {},
+                _stops = stopping.wait_for(|stop| *stop) => Ok(()),
+            }
+        });
     }
 
     #[cfg(feature = "smtp")]

@@ -1,7 +1,9 @@
 //! Leaderboards as last built, and what was made of them, kept until the ledger says that something a board shows has
-//! changed. Knows nothing of requests.
+//! changed; what is asked for most is then made anew before anybody asks. Knows nothing of requests.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,8 +25,20 @@ const MAX_BOARDS: usize = 6;
 /// Bytes of bodies kept at most, before they are compressed.
 const MAX_BODY_BYTES: usize = 96 << 20;
 
+/// How often it is looked whether something changed while nobody asks.
+const PREPARE_EVERY: Duration = Duration::from_millis(250);
+
+/// Bodies made anew at most after a change, those first that were asked for most.
+const MAX_PREPARED: usize = 12;
+
 /// What is to be made of a board: a format, with whatever else decides the bytes.
 pub type Variant = String;
+
+/// A body's name.
+type Key = (BoardQuery, Variant);
+
+/// Makes a body of a board.
+type Render = Arc<dyn Fn(&Leaderboard) -> Vec<u8> + Send + Sync>;
 
 /// The boards of one process.
 #[derive(Default)]
@@ -38,7 +52,16 @@ struct Kept {
     /// When the revision was read, and how many writes this process had made by then.
     checked: Option<(Instant, u64)>,
     boards: HashMap<BoardQuery, Built<Arc<Leaderboard>>>,
-    bodies: HashMap<(BoardQuery, Variant), Built<Rendered>>,
+    bodies: HashMap<Key, Body>,
+    /// Bodies that were asked for before the last change, and how often.
+    wanted: HashMap<Key, (Render, u64)>,
+}
+
+/// A body, and how often it was asked for since it was made.
+struct Body {
+    render: Render,
+    asked: u64,
+    built: Built<Rendered>,
 }
 
 /// What is built once, however many ask for it at the same time.
@@ -55,7 +78,9 @@ impl Kept {
     fn note(&mut self, revision: i64, checked: (Instant, u64)) {
         if revision > self.revision {
             self.boards.clear();
-            self.bodies.clear();
+            for (key, body) in self.bodies.drain().filter(|(_, body)| body.asked > 0) {
+                self.wanted.entry(key).or_insert((body.render, 0)).1 += body.asked;
+            }
             self.revision = revision;
         }
         if revision == self.revision {
@@ -71,15 +96,25 @@ impl Kept {
         self.boards.entry(query.clone()).or_default().clone()
     }
 
-    /// The place of a body.
-    fn body(&mut self, key: &(BoardQuery, Variant)) -> Built<Rendered> {
+    /// The place of a body, which somebody has asked for or not.
+    fn body(&mut self, key: &Key, render: &Render, is_asked: bool) -> Built<Rendered> {
         if !self.bodies.contains_key(key) {
-            let bytes = |body: &Built<Rendered>| body.get().map_or(0, Rendered::len);
+            let bytes = |body: &Body| body.built.get().map_or(0, Rendered::len);
             if self.bodies.values().map(bytes).sum::<usize>() >= MAX_BODY_BYTES {
                 self.bodies.clear();
             }
         }
-        self.bodies.entry(key.clone()).or_default().clone()
+        let new = || Body { render: render.clone(), asked: 0, built: Built::default() };
+        let body = self.bodies.entry(key.clone()).or_insert_with(new);
+        body.asked += u64::from(is_asked);
+        body.built.clone()
+    }
+
+    /// What is to be made anew, the most asked for first.
+    fn take_wanted(&mut self) -> impl Iterator<Item = (Key, Render)> + use<> {
+        let mut wanted: Vec<_> = std::mem::take(&mut self.wanted).into_iter().collect();
+        wanted.sort_by_key(|(_, (_, asked))| Reverse(*asked));
+        wanted.into_iter().take(MAX_PREPARED).map(|(key, (render, _))| (key, render))
     }
 }
 
@@ -115,11 +150,44 @@ impl Boards {
         render: F,
     ) -> Result<Rendered, BoardQueryError>
     where
-        F: FnOnce(&Leaderboard) -> Vec<u8> + Send + 'static,
+        F: Fn(&Leaderboard) -> Vec<u8> + Send + Sync + 'static,
     {
+        self.body(store, (query, variant), Arc::new(render), true).await
+    }
+
+    /// Makes anew what was asked for before a change; does not end.
+    pub async fn keep_prepared(&self, store: &Store) -> Infallible {
+        loop {
+            tokio::time::sleep(PREPARE_EVERY).await;
+            if let Err(error) = self.prepare(store).await {
+                tracing::warn!(%error, "a board could not be prepared; whoever asks next waits for it");
+            }
+        }
+    }
+
+    async fn prepare(&self, store: &Store) -> Result<(), BoardQueryError> {
         self.renew(store).await?;
-        let key = (query, variant);
-        let place = self.kept().body(&key);
+        let wanted = self.kept().take_wanted();
+        for (key, render) in wanted {
+            match self.body(store, key, render, false).await {
+                Ok(body) => body.compress().await,
+                // A board that is no more.
+                Err(BoardQueryError::UnknownJudge { .. } | BoardQueryError::UnknownRelease { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn body(
+        &self,
+        store: &Store,
+        key: Key,
+        render: Render,
+        is_asked: bool,
+    ) -> Result<Rendered, BoardQueryError> {
+        self.renew(store).await?;
+        let place = self.kept().body(&key, &render, is_asked);
         let build = async || {
             let board = self.board(store, &key.0).await?;
             let body = tokio::task::spawn_blocking(move || Rendered::new(render(&board)));

@@ -86,6 +86,11 @@ impl Rendered {
         self.0.plain.len()
     }
 
+    /// Compresses it as browsers ask for it, before one does.
+    pub(super) async fn compress(&self) {
+        self.coded(Some(Coding::Brotli)).await;
+    }
+
     /// A body in parts, so that the first leaves before the last is copied.
     pub fn parts(mut body: Bytes) -> impl Iterator<Item = Bytes> {
         std::iter::from_fn(move || (!body.is_empty()).then(|| body.split_to(body.len().min(PART))))

@@ -1,8 +1,16 @@
 //! From a file to a row: what the leaderboard shows, to whom, and in what order.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use reqwest::Method;
+use secchi::domain::question::Split;
+use secchi::evaluation::board_query::BoardQuery;
+use secchi::evaluation::boards::Boards;
+use secchi::store::bump_board_revision;
 use serde_json::{Value, json};
 
+use crate::process::until;
 use crate::support::{Options, Secchi, entries, metadata};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -149,4 +157,38 @@ async fn a_board_as_of_a_day_shows_what_was_published_by_then() {
         let refused = secchi.get(&format!("/api/v1/leaderboard?{query}"), None).await;
         assert_eq!(refused.status(), code, "{query}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_asked_for_is_made_anew_after_a_change_before_anybody_asks_again() {
+    let (secchi, _team) = Secchi::with_sample(Options::default()).await;
+    let store = secchi.running.evaluation.store.clone();
+    let (boards, made) = (Arc::new(Boards::default()), Arc::new(AtomicUsize::new(0)));
+    let ask = async || {
+        let made = made.clone();
+        let render = move |_: &_| format!("{}", made.fetch_add(1, Ordering::SeqCst)).into_bytes();
+        boards.rendered(&store, BoardQuery::of(Split::Test), "count".to_owned(), render).await.unwrap();
+    };
+    let change = async || store.write(bump_board_revision).await.unwrap();
+    ask().await;
+    assert_eq!(made.load(Ordering::SeqCst), 1);
+    let keeping = (boards.clone(), store.clone());
+    let keeper = tokio::spawn(async move { keeping.0.keep_prepared(&keeping.1).await });
+    change().await;
+    until("preparing", async || made.load(Ordering::SeqCst) == 2).await;
+    ask().await;
+    assert_eq!(made.load(Ordering::SeqCst), 2, "it was ready");
+
+    // Asked for once since the last change, and not since this one.
+    change().await;
+    until("preparing", async || made.load(Ordering::SeqCst) == 3).await;
+    change().await;
+    let probe = Arc::new(AtomicUsize::new(0));
+    let counted = probe.clone();
+    let render = move |_: &_| format!("{}", counted.fetch_add(1, Ordering::SeqCst)).into_bytes();
+    boards.rendered(&store, BoardQuery::of(Split::Val), "other".to_owned(), render).await.unwrap();
+    change().await;
+    until("preparing the other", async || probe.load(Ordering::SeqCst) == 2).await;
+    assert_eq!(made.load(Ordering::SeqCst), 3, "what nobody asks for is made no more");
+    keeper.abort();
 }
