@@ -116,7 +116,7 @@ fn faults(path: &str, source: &str) -> Vec<String> {
     faults
 }
 
-/// The module that a file is: `["http", "error"]` for `http/error.rs`, none for the root.
+/// The module that a file is: `["http", "error"]` for `http/error/mod.rs`, none for the root.
 fn module(path: &str) -> Vec<String> {
     let segments = path.trim_end_matches(".rs").split('/').map(str::to_owned);
     let mut segments: Vec<String> = segments.collect();
@@ -154,7 +154,7 @@ fn home_fault(room: &str, path: &NamedPath) -> Option<String> {
     let text = path.segments.join("::");
     if path.segments[..2] == ["std", "env"] {
         let allowed = room == "config" || (room == "main" && text == "std::env::args_os");
-        return (!allowed).then(|| format!("`{text}`: the environment is read in config.rs alone"));
+        return (!allowed).then(|| format!("`{text}`: the environment is read in config alone"));
     }
     let (name, homes) = HOMES.iter().find(|(name, _)| *name == path.segments[0])?;
     (!homes.contains(&room)).then(|| format!("`{text}`: `{name}` is at home in {} alone", homes.join(", ")))
@@ -169,25 +169,36 @@ fn purity_fault(room: &str, path: &NamedPath) -> Option<String> {
     })
 }
 
+/// The files that stand beside the folder of their own parts.
+fn outside_their_folder(names: &[String]) -> Vec<String> {
+    let fault = |name: &String| {
+        let folder = name.strip_suffix("rs").map(|stem| stem.replace('.', "/"))?;
+        let is_outside = names.iter().any(|other| other.starts_with(&folder));
+        is_outside.then(|| format!("src/{name}:1: the module has a folder: move it to `src/{folder}mod.rs`"))
+    };
+    names.iter().filter_map(fault).collect()
+}
+
 #[test]
 fn the_house_is_in_order() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut faults_found = Vec::new();
     let mut folders = vec![root.clone()];
-    let mut files = 0;
+    let mut names = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                files += 1;
                 let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
                 faults_found.extend(faults(&name, &std::fs::read_to_string(&path).unwrap()));
+                names.push(name);
             }
         }
     }
-    assert!(files > 50, "only {files} files were found");
+    assert!(names.len() > 50, "only {} files were found", names.len());
+    faults_found.extend(outside_their_folder(&names));
     assert!(faults_found.is_empty(), "\n{}", faults_found.join("\n"));
 }
 
@@ -211,7 +222,7 @@ fn an_import_upward_is_a_fault() {
     assert_fault("scoring/mod.rs", "use super::store::Store;", 2, "upward");
     assert_fault("domain/mod.rs", "use crate::{domain::column::Column, scoring::ranking};", 2, "upward");
     assert_no_fault(
-        "http/error.rs",
+        "http/error/mod.rs",
         "use crate::store::StoreError;\nuse super::page::Page;\ncrate::text_enum! {}",
     );
 }
@@ -242,9 +253,9 @@ fn a_dependency_away_from_its_home_is_a_fault() {
 
 #[test]
 fn the_environment_is_read_in_one_place() {
-    assert_fault("store/mod.rs", "use std::{env, fs};", 2, "config.rs alone");
-    assert_fault("main.rs", "fn main() { std::env::var(\"X\"); }", 2, "config.rs alone");
-    assert_no_fault("config.rs", "fn f() { std::env::var(\"X\"); }");
+    assert_fault("store/mod.rs", "use std::{env, fs};", 2, "config alone");
+    assert_fault("main.rs", "fn main() { std::env::var(\"X\"); }", 2, "config alone");
+    assert_no_fault("config/mod.rs", "fn f() { std::env::var(\"X\"); }");
     assert_no_fault("cli/mod.rs", "const VERSION: &str = env!(\"CARGO_PKG_VERSION\");");
 }
 
@@ -285,4 +296,12 @@ fn a_file_without_an_opening_word_is_a_fault() {
 fn a_file_of_two_subjects_is_a_fault() {
     assert_no_fault("store/x.rs", &"\n".repeat(MAX_LINES - 1));
     assert_fault("store/x.rs", &"\n".repeat(MAX_LINES), MAX_LINES + 1, "split it");
+}
+
+#[test]
+fn a_module_beside_its_own_folder_is_a_fault() {
+    let names =
+        ["config.rs", "config/storage.rs", "clock.rs", "store/mod.rs", "clocks/mod.rs"].map(str::to_owned);
+    let found = outside_their_folder(&names);
+    assert!(found.len() == 1 && found[0].contains("`src/config/mod.rs`"), "{found:?}");
 }

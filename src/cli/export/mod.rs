@@ -15,9 +15,9 @@ use crate::domain::question::Split;
 
 use super::pulled::Folder;
 
-const TASK: &str = include_str!("export/lmms_eval.yaml");
-const TASK_CODE: &str = include_str!("export/lmms_eval.py");
-const DATASET_CODE: &str = include_str!("export/vlmevalkit.py");
+const TASK: &str = include_str!("lmms_eval.yaml");
+const TASK_CODE: &str = include_str!("lmms_eval.py");
+const DATASET_CODE: &str = include_str!("vlmevalkit.py");
 
 /// Most missing videos that are named.
 const MAX_NAMED: usize = 5;

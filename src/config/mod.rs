@@ -345,13 +345,11 @@ mod tests {
     }
 
     fn parse(file: &str, arguments: &[&str]) -> Result<Probe, ConfigError> {
-        let folder = std::env::temp_dir().join(format!("secchi-config-{}", uuid::Uuid::now_v7()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("secchi.toml");
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("secchi.toml");
         std::fs::write(&path, file).unwrap();
-        let command = with_file(<Probe as clap::CommandFactory>::command(), Some(&path));
-        std::fs::remove_dir_all(&folder).unwrap();
-        let matches = command?.get_matches_from(arguments);
+        let command = with_file(<Probe as clap::CommandFactory>::command(), Some(&path))?;
+        let matches = command.get_matches_from(arguments);
         Ok(Probe::from_arg_matches(&matches).unwrap())
     }
 
