@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use thirtyfour::prelude::*;
 
 const CHROMIUM: &str = "/usr/bin/chromium";
@@ -32,12 +33,16 @@ pub fn is_here() -> bool {
 pub struct Window {
     pub page: WebDriver,
     server: Child,
+    /// What the browser leaves behind goes with it.
+    _leavings: TempDir,
 }
 
 impl Window {
     pub async fn open((width, height): (u32, u32), scripts: bool) -> Window {
+        let leavings = TempDir::new().unwrap();
         let mut server = Command::new(CHROMEDRIVER)
             .arg("--port=0")
+            .env("TMPDIR", leavings.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -63,7 +68,7 @@ impl Window {
         let preferences = json!({ "profile.managed_default_content_settings.javascript": allowed });
         capabilities.add_experimental_option("prefs", preferences).unwrap();
         let page = WebDriver::new(format!("http://127.0.0.1:{}", told.unwrap()), capabilities).await.unwrap();
-        let window = Window { page, server };
+        let window = Window { page, server, _leavings: leavings };
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
         window.tell("Emulation.setDeviceMetricsOverride", size).await;
         window
