@@ -8,7 +8,7 @@ use super::driver::{DESKTOP, Window, is_here};
 use super::looks::{assert_sound, axe};
 use super::sign_in;
 use crate::by_hand::{captions, refusing};
-use crate::pages_admin::attacking;
+use crate::pages_admin_desk::attacking;
 use crate::support::{Secchi, TestTeam, metadata};
 
 /// The narrowest phone that pages are made for.
