@@ -117,18 +117,7 @@ pub async fn disable_team(
     slug: String,
     now_ms: i64,
 ) -> Result<Team, AccountError> {
-    let actor = actor.clone();
-    store
-        .write(move |connection| {
-            let team = known_team(connection, &slug)?;
-            if team.disabled_at_ms.is_none() {
-                teams::disable_team(connection, &team.id, now_ms)?;
-                let subject = (&actor, "disable_team", slug.as_str());
-                insert_audit(connection, now_ms, subject, Some("enabled"), Some("disabled"))?;
-            }
-            known_team(connection, &slug)
-        })
-        .await
+    set_disabled(store, actor, slug, true, now_ms).await
 }
 
 /// Lets a team in again that was shut out, with the keys that it had. Doing it again changes nothing.
@@ -141,16 +130,31 @@ pub async fn enable_team(
     slug: String,
     now_ms: i64,
 ) -> Result<Team, AccountError> {
+    set_disabled(store, actor, slug, false, now_ms).await
+}
+
+async fn set_disabled(
+    store: &Store,
+    actor: &Actor,
+    slug: String,
+    disabled: bool,
+    now_ms: i64,
+) -> Result<Team, AccountError> {
     let actor = actor.clone();
+    let (action, before, after) = match disabled {
+        true => ("disable_team", "enabled", "disabled"),
+        false => ("enable_team", "disabled", "enabled"),
+    };
     store
         .write(move |connection| {
             let team = known_team(connection, &slug)?;
-            if team.disabled_at_ms.is_some() {
-                teams::enable_team(connection, &team.id)?;
-                let subject = (&actor, "enable_team", slug.as_str());
-                insert_audit(connection, now_ms, subject, Some("disabled"), Some("enabled"))?;
+            if team.disabled_at_ms.is_some() == disabled {
+                return Ok(team);
             }
-            known_team(connection, &slug)
+            let disabled_at_ms = disabled.then_some(now_ms);
+            teams::update_disabled(connection, &team.id, disabled_at_ms)?;
+            insert_audit(connection, now_ms, (&actor, action, &slug), Some(before), Some(after))?;
+            Ok(Team { disabled_at_ms, ..team })
         })
         .await
 }

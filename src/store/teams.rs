@@ -131,16 +131,14 @@ pub fn load_activity(connection: &mut DbConnection, ids: &[&str]) -> Result<Hash
     Ok(activity)
 }
 
-/// Shuts a team out; its keys and tokens end with the transaction.
-pub fn disable_team(connection: &mut DbConnection, team_id: &str, now_ms: i64) -> Result<()> {
-    diesel::update(teams::table.find(team_id)).set(teams::disabled_at_ms.eq(now_ms)).execute(connection)?;
-    Ok(())
-}
-
-/// Lets a team in again.
-pub fn enable_team(connection: &mut DbConnection, team_id: &str) -> Result<()> {
-    let none = teams::disabled_at_ms.eq(None::<i64>);
-    diesel::update(teams::table.find(team_id)).set(none).execute(connection)?;
+/// Shuts a team out since an instant, so that its keys and tokens end with the transaction; none lets it in again.
+pub fn update_disabled(
+    connection: &mut DbConnection,
+    team_id: &str,
+    disabled_at_ms: Option<i64>,
+) -> Result<()> {
+    let disabled = teams::disabled_at_ms.eq(disabled_at_ms);
+    diesel::update(teams::table.find(team_id)).set(disabled).execute(connection)?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, get, post, web};
 use serde::{Deserialize, Serialize};
 
-use crate::accounts::{self, AccountError, NewTeam, disable_team as shut_out};
+use crate::accounts::{self, AccountError, NewTeam};
 use crate::domain::instant::rfc3339;
 use crate::domain::question::Split;
 use crate::domain::team::Role;
@@ -74,7 +74,7 @@ pub struct GrantRequest {
 #[get("/api/v1/admin/teams")]
 pub async fn list_teams(
     state: Shared,
-    MaintainerOnly(_principal): MaintainerOnly,
+    _maintainer: MaintainerOnly,
     page: web::Query<PageQuery>,
 ) -> Answer<web::Json<Page<TeamStanding>>> {
     let (limit, before) = (page.limit()?, page.after_id()?);
@@ -114,7 +114,7 @@ pub async fn disable_team(
         return Err(Problem::new(StatusCode::CONFLICT, "own_team", detail));
     }
     let (store, now_ms) = (&state.evaluation.store, state.evaluation.clock.now_ms());
-    Ok(web::Json(shut_out(store, &actor, slug, now_ms).await?.into()))
+    Ok(web::Json(accounts::disable_team(store, &actor, slug, now_ms).await?.into()))
 }
 
 /// A team as it is made.
