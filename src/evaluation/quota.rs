@@ -8,7 +8,7 @@ use crate::domain::instant;
 use crate::domain::question::Split;
 use crate::domain::submission::{MetadataFault, listed, reason_fault};
 use crate::store::audit::insert_audit;
-use crate::store::quota::{LedgerEntry, QuotaKind, insert_quota, is_charged, load_sums};
+use crate::store::quota::{LedgerEntry, QuotaKind, Sums, insert_quota, is_charged, load_sums};
 use crate::store::submissions::Submission;
 use crate::store::teams::{find_team, lock_team};
 use crate::store::{DbConnection, Store, StoreError};
@@ -67,6 +67,29 @@ pub struct Quota {
 }
 
 impl Quota {
+    /// What is left for a split at this instant of a ledger that comes to `sums`.
+    pub(super) fn of(settings: &QuotaSettings, split: Split, sums: Sums, now_ms: i64) -> Quota {
+        let (per_day, total) = match split {
+            Split::Test => (settings.quota_per_day, Some(i64::from(settings.quota_total))),
+            Split::Val | Split::Train => (settings.quota_val_per_day, None),
+        };
+        let per_day = i64::from(per_day);
+        let left_in_all = total.map_or(i64::MAX, |total| total + sums.granted - sums.used);
+        let next_day_ms = instant::next_day_ms(now_ms);
+        Quota {
+            split,
+            per_day,
+            granted_today: sums.granted_on_day,
+            used_today: sums.used_on_day,
+            total,
+            granted_total: sums.granted,
+            used_total: sums.used,
+            left: left_in_all.min(per_day + sums.granted_on_day - sums.used_on_day).max(0),
+            resets_at: instant::rfc3339(next_day_ms),
+            resets_in_s: u64::try_from(next_day_ms - now_ms).unwrap_or_default().div_ceil(1000),
+        }
+    }
+
     /// Whether waiting for the next day helps.
     pub fn resets(&self) -> bool {
         self.total.is_none_or(|total| self.used_total < total + self.granted_total)
@@ -95,26 +118,8 @@ pub fn quota(
     split: Split,
     now_ms: i64,
 ) -> Result<Quota, StoreError> {
-    let (per_day, total) = match split {
-        Split::Test => (settings.quota_per_day, Some(i64::from(settings.quota_total))),
-        Split::Val | Split::Train => (settings.quota_val_per_day, None),
-    };
-    let per_day = i64::from(per_day);
-    let sums = load_sums(connection, team_id, split, &instant::day(now_ms))?;
-    let left_in_all = total.map_or(i64::MAX, |total| total + sums.granted - sums.used);
-    let next_day_ms = instant::next_day_ms(now_ms);
-    Ok(Quota {
-        split,
-        per_day,
-        granted_today: sums.granted_on_day,
-        used_today: sums.used_on_day,
-        total,
-        granted_total: sums.granted,
-        used_total: sums.used,
-        left: left_in_all.min(per_day + sums.granted_on_day - sums.used_on_day).max(0),
-        resets_at: instant::rfc3339(next_day_ms),
-        resets_in_s: u64::try_from(next_day_ms - now_ms).unwrap_or_default().div_ceil(1000),
-    })
+    let mut sums = load_sums(connection, &[team_id], split, &instant::day(now_ms))?;
+    Ok(Quota::of(settings, split, sums.remove(team_id).unwrap_or_default(), now_ms))
 }
 
 /// Gives a team more submissions: today and in all.

@@ -3,13 +3,14 @@
 use serde::Serialize;
 
 use crate::config::QuotaSettings;
-use crate::domain::instant::rfc3339;
+use crate::domain::instant::{day, rfc3339};
 use crate::domain::question::Split;
 use crate::domain::team::Role;
-use crate::store::teams::{load_activity, load_teams};
+use crate::store::quota::load_sums;
+use crate::store::teams::{Team, load_activity, load_teams};
 use crate::store::{DbConnection, StoreError};
 
-use super::quota::{Quota, quota};
+use super::quota::Quota;
 
 /// A team, as maintainers see it.
 #[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
@@ -56,14 +57,17 @@ pub fn list_teams(
     teams.truncate(usize::try_from(limit).unwrap_or_default());
     let ids: Vec<&str> = teams.iter().map(|team| team.id.as_str()).collect();
     let activity = load_activity(connection, &ids)?;
-    let standing = |team: crate::store::teams::Team| {
+    let mut ledgers = Vec::new();
+    for split in [Split::Test, Split::Val] {
+        ledgers.push((split, load_sums(connection, &ids, split, &day(now_ms))?));
+    }
+    let standing = |team: Team| {
         let done = activity.get(&team.id).copied().unwrap_or_default();
-        let left: Result<Vec<Quota>, StoreError> = [Split::Test, Split::Val]
-            .into_iter()
-            .map(|split| quota(connection, settings, &team.id, split, now_ms))
-            .collect();
-        Ok(TeamStanding {
-            quota: left?,
+        let left = ledgers.iter().map(|(split, sums)| {
+            Quota::of(settings, *split, sums.get(&team.id).copied().unwrap_or_default(), now_ms)
+        });
+        TeamStanding {
+            quota: left.collect(),
             slug: team.slug,
             name: team.name,
             email: team.email,
@@ -74,7 +78,7 @@ pub fn list_teams(
             last_submitted_at: done.last_submitted_at_ms.map(rfc3339),
             last_used_at: done.last_used_at_ms.map(rfc3339),
             id: team.id,
-        })
+        }
     };
-    teams.into_iter().map(standing).collect()
+    Ok(teams.into_iter().map(standing).collect())
 }

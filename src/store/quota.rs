@@ -1,5 +1,7 @@
 //! The quota ledger: charges, refunds and grants, whose sum is what a team has left.
 
+use std::collections::HashMap;
+
 use diesel::prelude::*;
 
 use super::schema::quota_ledger;
@@ -98,15 +100,21 @@ pub fn load_ledger(
         .collect()
 }
 
-/// What a team's ledger comes to for a split: on `day`, and ever.
-pub fn load_sums(connection: &mut DbConnection, team_id: &str, split: Split, day: &str) -> Result<Sums> {
-    let of_team = quota_ledger::table
-        .filter(quota_ledger::team_id.eq(team_id))
-        .filter(quota_ledger::split.eq(split.as_str()));
-    let rows: Vec<(String, String, i32)> =
-        of_team.select((quota_ledger::kind, quota_ledger::day, quota_ledger::amount)).load(connection)?;
-    let mut sums = Sums::default();
-    for (kind, of_day, amount) in rows {
+/// What the ledgers of these teams come to for a split, by team: on `day`, and ever; an empty one is left out.
+pub fn load_sums(
+    connection: &mut DbConnection,
+    team_ids: &[&str],
+    split: Split,
+    day: &str,
+) -> Result<HashMap<String, Sums>> {
+    let rows: Vec<(String, String, String, i32)> = quota_ledger::table
+        .filter(quota_ledger::team_id.eq_any(team_ids))
+        .filter(quota_ledger::split.eq(split.as_str()))
+        .select((quota_ledger::team_id, quota_ledger::kind, quota_ledger::day, quota_ledger::amount))
+        .load(connection)?;
+    let mut by_team = HashMap::<String, Sums>::new();
+    for (team_id, kind, of_day, amount) in rows {
+        let sums = by_team.entry(team_id).or_default();
         let (amount, is_on_day) = (i64::from(amount), of_day == day);
         let on_day = if is_on_day { amount } else { 0 };
         match stored("kind", &kind, QuotaKind::parse)? {
@@ -121,7 +129,7 @@ pub fn load_sums(connection: &mut DbConnection, team_id: &str, split: Split, day
             }
         }
     }
-    Ok(sums)
+    Ok(by_team)
 }
 
 /// Whether a submission is charged for: not given back, or charged again since.
