@@ -70,6 +70,17 @@ pub struct Reservation {
     pub each_usd: f64,
 }
 
+impl Reservation {
+    /// For how many of `most` calls there is enough beside what calls under way may still cost.
+    pub fn grants(&self, reserved_usd: f64, most: usize) -> usize {
+        let left_usd = self.budget_usd - self.spent_usd - reserved_usd;
+        let enough = if self.each_usd > 0.0 { (left_usd / self.each_usd).max(0.0) as usize } else { most };
+        // While nothing is under way a last call may begin on what is left: what it costs in the end is mostly less.
+        let last_one = usize::from(reserved_usd <= 0.0 && self.spent_usd < self.budget_usd);
+        enough.max(last_one).min(most)
+    }
+}
+
 /// Lets those who reserve money do so one after the other, until the transaction ends.
 pub fn lock_budget(connection: &mut DbConnection) -> Result<()> {
     diesel::update(leases::table.find(BUDGET)).set(leases::epoch.eq(leases::epoch)).execute(connection)?;
@@ -102,16 +113,11 @@ pub fn reserve_money(
     reservation: Reservation,
     now_ms: i64,
 ) -> Result<usize> {
-    let Reservation { budget_usd, spent_usd, each_usd } = reservation;
     let reserved_usd =
         load_reserved_usd(connection, now_ms)? + load_calibration_reserved_usd(connection, now_ms)?;
-    let left_usd = budget_usd - spent_usd - reserved_usd;
-    let enough = if each_usd > 0.0 { (left_usd / each_usd).max(0.0) as usize } else { usize::MAX };
-    // While nothing is under way a last call may begin on what is left: what it costs in the end is mostly less.
-    let last_one = usize::from(reserved_usd <= 0.0 && spent_usd < budget_usd);
-    let granted = enough.max(last_one).min(keys.len());
+    let granted = reservation.grants(reserved_usd, keys.len());
     diesel::update(judge_claims::table.filter(own(configuration_id, lease, &keys[..granted])))
-        .set(judge_claims::reserved_usd.eq(each_usd))
+        .set(judge_claims::reserved_usd.eq(reservation.each_usd))
         .execute(connection)?;
     Ok(granted)
 }

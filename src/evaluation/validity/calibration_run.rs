@@ -16,7 +16,7 @@ use crate::store::calibrations::{
     CalibrationAnswer, CalibrationSpend, Run, add_calibration_spend, finish_run, insert_calibration_answers,
     load_calibration_answers, load_calibration_reserved_usd, load_runs, reserve_for_run,
 };
-use crate::store::claims::{does_test_want_money, load_reserved_usd, lock_budget};
+use crate::store::claims::{Reservation, does_test_want_money, load_reserved_usd, lock_budget};
 use crate::store::judgements::load_spent_usd;
 use crate::store::leases::renew_lease;
 use crate::store::ratings::Rated;
@@ -116,12 +116,8 @@ impl Running<'_> {
                     return Ok(0);
                 }
                 let spent_usd = load_spent_usd(connection, &instant::day(now_ms))?;
-                let reserved_usd = load_reserved_usd(connection, now_ms)?;
-                let left_usd = budget_usd - spent_usd - reserved_usd;
-                let enough = if each_usd > 0.0 { (left_usd / each_usd).max(0.0) as usize } else { most };
-                // As with submissions: while nothing is under way a last call may begin on what is left.
-                let last_one = usize::from(reserved_usd <= 0.0 && spent_usd < budget_usd);
-                let granted = enough.max(last_one).min(most);
+                let reservation = Reservation { budget_usd, spent_usd, each_usd };
+                let granted = reservation.grants(load_reserved_usd(connection, now_ms)?, most);
                 reserve_for_run(connection, &run_id, each_usd * granted as f64)?;
                 Ok(granted)
             })
