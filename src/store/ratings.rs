@@ -6,7 +6,7 @@ use diesel::prelude::*;
 
 use super::connection::on_each;
 use super::schema::{human_ratings, rated_items, rating_studies};
-use super::{DbConnection, Result, stored};
+use super::{DbConnection, Result, StoreError, stored};
 use crate::domain::dimension::Dimension;
 
 /// Rows of one INSERT; SQLite takes at most 32,766 parameters.
@@ -145,9 +145,10 @@ pub fn load_rated(connection: &mut DbConnection, study_id: &str) -> Result<Vec<R
         .load(connection)?;
     for (position, rater, rating) in ratings {
         let item = usize::try_from(position).ok().and_then(|position| rated.get_mut(position));
-        if let (Some(item), Ok(rating)) = (item, u8::try_from(rating)) {
-            item.ratings.push((rater, rating));
-        }
+        let (Some(item), Ok(rating)) = (item, u8::try_from(rating)) else {
+            return Err(StoreError::Unknown { what: "rating of item", value: position.to_string() });
+        };
+        item.ratings.push((rater, rating));
     }
     Ok(rated)
 }

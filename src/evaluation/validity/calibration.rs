@@ -180,7 +180,9 @@ impl Calibrating<'_> {
                 let lease = claim_lease(connection, leases::CALIBRATION, &claimant, now_ms, LEASE_TTL_MS)?;
                 let lease = lease.ok_or(CalibrationError::Elsewhere)?;
                 // Only now: whoever held the lease before may have run it till then.
-                if still_due.is_some_and(|still_due| !still_due(connection).unwrap_or(true)) {
+                if let Some(still_due) = still_due
+                    && !still_due(connection)?
+                {
                     // The lease is undone with the transaction.
                     return Err(CalibrationError::Elsewhere);
                 }

@@ -106,26 +106,17 @@ pub(super) fn load_measured(
     let has_file_scores = rated.iter().any(|rated| rated.judge_score.is_some());
     let known = load_configurations(connection)?;
     let row = |id: &str| known.iter().find(|row| row.id == id).cloned();
-    let measured = |scores, source, configuration| Measured {
-        study: study.clone(),
-        rated: rated.clone(),
-        scores,
-        source,
-        configuration,
-    };
     let of_file = || {
-        let configuration = study.judge.as_deref().and_then(row);
-        measured(rated.iter().map(|rated| rated.judge_score).collect(), Source::File, configuration)
+        let scores = rated.iter().map(|rated| rated.judge_score).collect();
+        ((scores, Source::File), study.judge.as_deref().and_then(row))
     };
-    match judge {
-        Some(FILE) if has_file_scores => Ok(of_file()),
-        Some(FILE) => Err(AgreementError::NoFileScores),
+    let ((scores, source), configuration) = match judge {
+        Some(FILE) if has_file_scores => of_file(),
+        Some(FILE) => return Err(AgreementError::NoFileScores),
         Some(id) => {
             let row = row(id).ok_or_else(|| AgreementError::UnknownJudge(id.to_owned()))?;
-            match load_scores(connection, &study, &rated, id)? {
-                Some((scores, source)) => Ok(measured(scores, source, Some(row))),
-                None => Err(AgreementError::NotMeasured(id.to_owned())),
-            }
+            let scores = load_scores(connection, &study, &rated, id)?;
+            (scores.ok_or_else(|| AgreementError::NotMeasured(id.to_owned()))?, Some(row))
         }
         None => {
             let current = find_current_configuration(connection)?;
@@ -133,13 +124,14 @@ pub(super) fn load_measured(
                 Some(current) => load_scores(connection, &study, &rated, &current.id)?,
                 None => None,
             };
-            Ok(match scores {
-                Some((scores, source)) => measured(scores, source, current),
+            match scores {
+                Some(scores) => (scores, current),
                 None if has_file_scores => of_file(),
-                None => measured(vec![None; rated.len()], Source::Nobody, None),
-            })
+                None => ((vec![None; rated.len()], Source::Nobody), None),
+            }
         }
-    }
+    };
+    Ok(Measured { study, rated, scores, source, configuration })
 }
 
 /// A configuration's scores of what was rated: those of its newest run that has ended, or those of the file if they are
@@ -160,7 +152,7 @@ pub(super) fn load_scores(
 }
 
 /// The newest run of a configuration that has ended.
-pub fn find_newest_run(
+fn find_newest_run(
     connection: &mut DbConnection,
     study_id: &str,
     configuration_id: &str,
