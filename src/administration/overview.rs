@@ -6,9 +6,11 @@ use serde::Serialize;
 
 use crate::domain::flag::FlagKind;
 use crate::domain::instant::{day, rfc3339};
+use crate::domain::outcome::FailureReason;
 use crate::domain::question::Split;
 use crate::domain::submission::{PausedFor, SubmissionState};
-use crate::store::configurations::{STAGED, load_configurations};
+use crate::limiter::Closed;
+use crate::store::configurations::{ConfigurationRow, STAGED, load_configurations};
 use crate::store::judgements::load_spent_usd;
 use crate::store::overview::{
     Count, count_failures, count_in_state, count_paused, count_signups, load_waiting_releases,
@@ -37,7 +39,8 @@ pub struct Troubled {
     /// With answers that could not be judged.
     pub incomplete: Waiting,
     /// Their answers without a judgement, by why.
-    pub unjudged_answers: BTreeMap<String, i64>,
+    #[schema(value_type = BTreeMap<String, i64>)]
+    pub unjudged_answers: BTreeMap<FailureReason, i64>,
     /// Ended by a fault of the server.
     pub failed: Waiting,
     /// Whose judging rests for want of money.
@@ -116,7 +119,7 @@ pub struct Overview {
 }
 
 /// What a process knows of its judge that the database does not.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct JudgeKnown {
     /// Dollars that a UTC day may cost, if there is such a limit.
     pub budget_usd: Option<f64>,
@@ -124,6 +127,14 @@ pub struct JudgeKnown {
     pub circuit_open: Option<bool>,
     /// What opened the circuit, if it is open.
     pub circuit_cause: Option<String>,
+}
+
+impl JudgeKnown {
+    /// What a process knows with this budget and, if it asks a judge, what its gate says of the circuit.
+    pub fn new(budget_usd: Option<f64>, gate: Option<Option<&Closed>>) -> JudgeKnown {
+        let circuit_cause = gate.flatten().map(|closed| format!("{}: {}", closed.cause, closed.detail));
+        JudgeKnown { budget_usd, circuit_open: gate.map(|closed| closed.is_some()), circuit_cause }
+    }
 }
 
 /// What needs a maintainer now.
@@ -138,12 +149,13 @@ pub fn overview(
     let signups: Waiting = count_signups(connection)?.into();
     let mut flags: BTreeMap<FlagKind, Waiting> =
         FlagKind::ALL.iter().map(|kind| (*kind, Waiting::from((0, None)))).collect();
-    for (kind, count, oldest_ms) in flag_queue::count_open(connection)? {
-        flags.insert(kind, (count, Some(oldest_ms)).into());
+    for (kind, open) in flag_queue::count_open(connection)? {
+        flags.insert(kind, open.into());
     }
     let submissions = troubled(connection)?;
-    let judge = judge_today(connection, known, now_ms)?;
-    let staged = staged(connection)?;
+    let configurations = load_configurations(connection)?;
+    let judge = judge_today(connection, &configurations, known, now_ms)?;
+    let staged = staged(connection, &configurations)?;
     let releases: Vec<ReleaseToActivate> = load_waiting_releases(connection)?
         .into_iter()
         .map(|release| ReleaseToActivate {
@@ -179,38 +191,40 @@ fn troubled(connection: &mut DbConnection) -> Result<Troubled, StoreError> {
         paused_for_budget: (0, None).into(),
         paused_for_judge: (0, None).into(),
     };
-    for (paused_for, count, oldest_ms) in count_paused(connection)? {
+    for (paused_for, resting) in count_paused(connection)? {
         let waiting = match paused_for {
             PausedFor::Budget => &mut troubled.paused_for_budget,
             PausedFor::JudgeUnavailable => &mut troubled.paused_for_judge,
         };
-        *waiting = (count, oldest_ms).into();
+        *waiting = resting.into();
     }
     Ok(troubled)
 }
 
 fn judge_today(
     connection: &mut DbConnection,
+    configurations: &[ConfigurationRow],
     known: JudgeKnown,
     now_ms: i64,
 ) -> Result<JudgeToday, StoreError> {
     let JudgeKnown { budget_usd, circuit_open, circuit_cause } = known;
-    let current = load_configurations(connection)?.into_iter().find(|row| row.is_current());
-    let (configuration, model) = current.map(|row| (row.id, row.model)).unzip();
+    let current = configurations.iter().find(|row| row.is_current());
+    let (configuration, model) = current.map(|row| (row.id.clone(), row.model.clone())).unzip();
     let spent_usd = load_spent_usd(connection, &day(now_ms))?;
     let left_usd = budget_usd.map(|budget_usd| (budget_usd - spent_usd).max(0.0));
     Ok(JudgeToday { configuration, model, spent_usd, budget_usd, left_usd, circuit_open, circuit_cause })
 }
 
-fn staged(connection: &mut DbConnection) -> Result<Option<Staged>, StoreError> {
-    let Some(row) = load_configurations(connection)?.into_iter().find(|row| row.state == STAGED) else {
-        return Ok(None);
-    };
+fn staged(
+    connection: &mut DbConnection,
+    configurations: &[ConfigurationRow],
+) -> Result<Option<Staged>, StoreError> {
+    let Some(row) = configurations.iter().find(|row| row.state == STAGED) else { return Ok(None) };
     let (entries, coverage) = load_coverage(connection)?;
     let coverage = coverage.get(&row.id).copied().unwrap_or_default();
     Ok(Some(Staged {
-        configuration: row.id,
-        model: row.model,
+        configuration: row.id.clone(),
+        model: row.model.clone(),
         entries,
         complete: coverage.complete,
         pending: coverage.pending,

@@ -105,7 +105,7 @@ pub async fn run(arguments: AdminArgs) -> anyhow::Result<()> {
 async fn show(store: &StoreSettings, judge: &JudgeSettings, json: bool) -> anyhow::Result<()> {
     let store = Store::open(&store.database_url).await?;
     // Another process holds the circuit.
-    let known = JudgeKnown { budget_usd: judge.judge_budget_usd_per_day, ..JudgeKnown::default() };
+    let known = JudgeKnown::new(judge.judge_budget_usd_per_day, None);
     let now_ms = Clock::System.now_ms();
     let found: Result<Overview, StoreError> =
         store.snapshot(move |connection| overview(connection, known, now_ms)).await;

@@ -4,6 +4,7 @@ use diesel::dsl::{count_star, min};
 use diesel::prelude::*;
 
 use super::connection::on_each;
+use super::overview::Count;
 use super::schema::{flag_queue, submissions};
 use super::{DbConnection, Result, stored};
 use crate::domain::flag::FlagKind;
@@ -162,14 +163,14 @@ pub fn close_flag(
 }
 
 /// How many findings of each kind are open, and when the oldest was raised; kinds without any are left out.
-pub fn count_open(connection: &mut DbConnection) -> Result<Vec<(FlagKind, i64, i64)>> {
+pub fn count_open(connection: &mut DbConnection) -> Result<Vec<(FlagKind, Count)>> {
     let counts: Vec<(String, i64, Option<i64>)> = flag_queue::table
         .filter(flag_queue::closed_at_ms.is_null())
         .group_by(flag_queue::kind)
         .select((flag_queue::kind, count_star(), min(flag_queue::created_at_ms)))
         .load(connection)?;
     let counted = |(kind, count, oldest_ms): (String, i64, Option<i64>)| {
-        Ok((stored("kind of flag", &kind, FlagKind::parse)?, count, oldest_ms.unwrap_or_default()))
+        Ok((stored("kind of flag", &kind, FlagKind::parse)?, (count, oldest_ms)))
     };
     counts.into_iter().map(counted).collect()
 }

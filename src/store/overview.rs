@@ -5,6 +5,7 @@ use diesel::prelude::*;
 
 use super::schema::{judge_failures, releases, signups, submissions};
 use super::{DbConnection, Result, stored};
+use crate::domain::outcome::FailureReason;
 use crate::domain::question::Split;
 use crate::domain::signup::SignupState;
 use crate::domain::submission::{PausedFor, SubmissionState};
@@ -27,7 +28,7 @@ pub fn count_in_state(connection: &mut DbConnection, state: SubmissionState) -> 
 }
 
 /// Submissions whose judging rests, by why.
-pub fn count_paused(connection: &mut DbConnection) -> Result<Vec<(PausedFor, i64, Option<i64>)>> {
+pub fn count_paused(connection: &mut DbConnection) -> Result<Vec<(PausedFor, Count)>> {
     let counts: Vec<(Option<String>, i64, Option<i64>)> = submissions::table
         .filter(submissions::state.eq(SubmissionState::Judging.as_str()))
         .filter(submissions::paused_for.is_not_null())
@@ -36,22 +37,25 @@ pub fn count_paused(connection: &mut DbConnection) -> Result<Vec<(PausedFor, i64
         .load(connection)?;
     let counted = |(paused_for, count, oldest_ms): (Option<String>, i64, Option<i64>)| {
         let paused_for = paused_for.unwrap_or_default();
-        Ok((stored("pause", &paused_for, PausedFor::parse)?, count, oldest_ms))
+        Ok((stored("pause", &paused_for, PausedFor::parse)?, (count, oldest_ms)))
     };
     counts.into_iter().map(counted).collect()
 }
 
 /// Answers that the judge failed at, of incomplete submissions under their own configuration, by the last reason.
-pub fn count_failures(connection: &mut DbConnection) -> Result<Vec<(String, i64)>> {
+pub fn count_failures(connection: &mut DbConnection) -> Result<Vec<(FailureReason, i64)>> {
     let of_own = judge_failures::configuration_id.nullable().eq(submissions::configuration_id);
-    let found = judge_failures::table
+    let counts: Vec<(String, i64)> = judge_failures::table
         .inner_join(submissions::table.on(submissions::id.eq(judge_failures::submission_id)))
         .filter(submissions::state.eq(SubmissionState::Incomplete.as_str()))
         .filter(of_own)
         .group_by(judge_failures::reason)
-        .order(judge_failures::reason)
-        .select((judge_failures::reason, count_star()));
-    Ok(found.load(connection)?)
+        .select((judge_failures::reason, count_star()))
+        .load(connection)?;
+    let counted = |(reason, count): (String, i64)| {
+        Ok((stored("failure reason", &reason, FailureReason::parse)?, count))
+    };
+    counts.into_iter().map(counted).collect()
 }
 
 /// A release that may become the active one of its split.

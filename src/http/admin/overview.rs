@@ -23,11 +23,7 @@ pub async fn find_overview(state: Shared, _maintainer: MaintainerOnly) -> Answer
     let evaluation = &state.evaluation;
     let now_ms = evaluation.clock.now_ms();
     let circuit = evaluation.judges.gate().map(|gate| gate.closed());
-    let known = JudgeKnown {
-        budget_usd: evaluation.judges.budget_usd(),
-        circuit_open: circuit.as_ref().map(Option::is_some),
-        circuit_cause: circuit.flatten().map(|closed| format!("{}: {}", closed.cause, closed.detail)),
-    };
+    let known = JudgeKnown::new(evaluation.judges.budget_usd(), circuit.as_ref().map(Option::as_ref));
     let found: Result<Overview, StoreError> =
         evaluation.store.snapshot(move |connection| overview(connection, known, now_ms)).await;
     Ok(web::Json(found?))

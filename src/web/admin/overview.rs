@@ -25,11 +25,7 @@ pub(super) async fn show(pages: web::Data<Pages>, session: Session) -> Shown {
     session.needs_maintainer()?;
     let (evaluation, now_ms) = (&pages.evaluation, pages.evaluation.clock.now_ms());
     let circuit = evaluation.judges.gate().map(|gate| gate.closed());
-    let known = JudgeKnown {
-        budget_usd: evaluation.judges.budget_usd(),
-        circuit_open: circuit.as_ref().map(Option::is_some),
-        circuit_cause: circuit.clone().flatten().map(|closed| format!("{}: {}", closed.cause, closed.detail)),
-    };
+    let known = JudgeKnown::new(evaluation.judges.budget_usd(), circuit.as_ref().map(Option::as_ref));
     let closed = circuit.flatten();
     let found: Result<Seen, StoreError> = evaluation
         .store
