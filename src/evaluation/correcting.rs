@@ -208,10 +208,9 @@ fn progress_of(
     active: &Release,
     configuration_id: &str,
 ) -> Result<CorrectionProgress, StoreError> {
-    // It joins the line only when it is staged.
-    let of_line = Release { line_id: active.line_id.clone(), ..release.clone() };
     let mut coverage = HashMap::new();
-    let entries = add_coverage(connection, &of_line, &mut coverage)?;
+    // It joins the line only when it is staged.
+    let entries = add_coverage(connection, &active.line_id, &release.id, &mut coverage)?;
     let Coverage { complete, pending, incomplete } = coverage.remove(configuration_id).unwrap_or_default();
     let ranked = pending == 0 && {
         let (_, scopes) = load_scopes(connection, &release.id, configuration_id)?;

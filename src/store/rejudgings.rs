@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::configurations::{CURRENT, STAGED, load_configurations};
 use super::connection::on_each;
-use super::releases::{Release, load_releases};
+use super::releases::load_releases;
 use super::schema::{judge_configurations, leases, rejudgings, releases, scores, submissions, teams};
 use super::scores::Under;
 use super::standing::{load_unscored, of_line, published};
@@ -18,7 +18,7 @@ use crate::domain::question::Split;
 
 const PENDING: &str = "pending";
 const DONE: &str = "done";
-const INCOMPLETE: &str = "incomplete";
+pub(super) const INCOMPLETE: &str = "incomplete";
 
 /// Rows of one INSERT; SQLite takes at most 32,766 parameters.
 const BATCH: usize = 4000;
@@ -111,7 +111,7 @@ pub fn load_due(connection: &mut DbConnection, now_ms: i64, limit: i64) -> Resul
 /// Under what a submission is to be rejudged now, if there is anything: the current configuration before the staged one,
 /// the active release before the staged one.
 pub fn find_due(connection: &mut DbConnection, submission_id: &str, now_ms: i64) -> Result<Option<Under>> {
-    let found: Option<(String, String)> = rejudgings::table
+    let found = rejudgings::table
         .inner_join(judge_configurations::table.on(judge_configurations::id.eq(rejudgings::configuration_id)))
         .inner_join(releases::table.on(releases::id.eq(rejudgings::release_id)))
         .filter(rejudgings::submission_id.eq(submission_id))
@@ -122,7 +122,7 @@ pub fn find_due(connection: &mut DbConnection, submission_id: &str, now_ms: i64)
         .select((rejudgings::release_id, rejudgings::configuration_id))
         .first(connection)
         .optional()?;
-    Ok(found.map(|(release_id, configuration_id)| Under { release_id, configuration_id }))
+    Ok(found)
 }
 
 /// Notes until when a rejudging rests.
@@ -167,7 +167,7 @@ pub fn end_rejudging(
 
 /// Under what a submission's rejudging ended incomplete, of what is still wanted.
 pub fn load_incomplete(connection: &mut DbConnection, submission_id: &str) -> Result<Vec<Under>> {
-    let found: Vec<(String, String)> = rejudgings::table
+    let found = rejudgings::table
         .inner_join(judge_configurations::table.on(judge_configurations::id.eq(rejudgings::configuration_id)))
         .inner_join(releases::table.on(releases::id.eq(rejudgings::release_id)))
         .filter(judge_configurations::state.eq_any([CURRENT, STAGED]))
@@ -177,10 +177,7 @@ pub fn load_incomplete(connection: &mut DbConnection, submission_id: &str) -> Re
         .order((releases::active.desc(), rejudgings::configuration_id))
         .select((rejudgings::release_id, rejudgings::configuration_id))
         .load(connection)?;
-    Ok(found
-        .into_iter()
-        .map(|(release_id, configuration_id)| Under { release_id, configuration_id })
-        .collect())
+    Ok(found)
 }
 
 /// An entry with answers that could not be judged under a configuration.
@@ -277,28 +274,29 @@ pub struct Coverage {
 pub fn load_coverage(connection: &mut DbConnection) -> Result<(i64, HashMap<String, Coverage>)> {
     let (mut entries, mut coverage) = (0, HashMap::new());
     for release in load_releases(connection)?.iter().filter(|release| release.active) {
-        entries += add_coverage(connection, release, &mut coverage)?;
+        entries += add_coverage(connection, &release.line_id, &release.id, &mut coverage)?;
     }
     Ok((entries, coverage))
 }
 
-/// Adds how far each configuration has come with the published entries of a release's line; gives their number.
+/// Adds how far each configuration has come under a release with the published entries of a line; gives their number.
 pub fn add_coverage(
     connection: &mut DbConnection,
-    release: &Release,
+    line_id: &str,
+    release_id: &str,
     coverage: &mut HashMap<String, Coverage>,
 ) -> Result<i64> {
-    let entries = || submissions::table.filter(of_line(&release.line_id)).filter(published());
+    let entries = || submissions::table.filter(of_line(line_id)).filter(published());
     let complete: Vec<(String, i64)> = entries()
         .inner_join(scores::table.on(scores::submission_id.eq(submissions::id)))
-        .filter(scores::release_id.eq(&release.id))
+        .filter(scores::release_id.eq(release_id))
         .filter(scores::complete)
         .group_by(scores::configuration_id)
         .select((scores::configuration_id, count_star()))
         .load(connection)?;
     let open: Vec<(String, String, i64)> = entries()
         .inner_join(rejudgings::table.on(rejudgings::submission_id.eq(submissions::id)))
-        .filter(rejudgings::release_id.eq(&release.id))
+        .filter(rejudgings::release_id.eq(release_id))
         .filter(rejudgings::state.ne(DONE))
         .group_by((rejudgings::configuration_id, rejudgings::state))
         .select((rejudgings::configuration_id, rejudgings::state, count_star()))

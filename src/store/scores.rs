@@ -13,7 +13,7 @@ use crate::domain::column::Column;
 use crate::domain::outcome::{self, Outcome};
 
 /// What outcomes and scores stand under.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Queryable)]
 pub struct Under {
     /// The release's id.
     pub release_id: String,
@@ -184,10 +184,5 @@ pub fn load_scores(connection: &mut DbConnection, submission_id: &str, under: &U
 /// What a submission has complete scores under.
 pub fn load_complete(connection: &mut DbConnection, submission_id: &str) -> Result<Vec<Under>> {
     let complete = scores::table.filter(scores::submission_id.eq(submission_id)).filter(scores::complete);
-    let found: Vec<(String, String)> =
-        complete.select((scores::release_id, scores::configuration_id)).load(connection)?;
-    Ok(found
-        .into_iter()
-        .map(|(release_id, configuration_id)| Under { release_id, configuration_id })
-        .collect())
+    Ok(complete.select((scores::release_id, scores::configuration_id)).load(connection)?)
 }

@@ -3,6 +3,7 @@
 use diesel::dsl::exists;
 use diesel::prelude::*;
 
+use super::rejudgings::INCOMPLETE;
 use super::schema::{flag_queue, predictions, rejudgings, releases, submissions, teams};
 use super::{DbConnection, Result, StoreError, stored};
 use crate::domain::fault::Warning;
@@ -230,7 +231,7 @@ pub fn search_submissions(
             .filter(flag_queue::closed_at_ms.is_null())
             .filter(flag_queue::subject.eq(submissions::id));
         let rejudged = rejudgings::table
-            .filter(rejudgings::state.eq("incomplete"))
+            .filter(rejudgings::state.eq(INCOMPLETE))
             .filter(rejudgings::submission_id.eq(submissions::id));
         query = query.filter(submissions::withdrawn_reason.is_null()).filter(
             submissions::state
