@@ -1,7 +1,7 @@
 //! The audit log as maintainers read it: searched, and written out whole as CSV or as one JSON object a line.
 
 use futures::{Stream, stream};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::instant::{day_end_ms, is_day, parse_rfc3339, rfc3339};
 use crate::domain::spreadsheet::defused;
@@ -9,7 +9,7 @@ use crate::store::audit::{AuditFilter, AuditRow, load_audit};
 use crate::store::{DbConnection, Store, StoreError};
 
 /// Lines that are read at once where all are written out.
-pub const BATCH: i64 = 1000;
+const BATCH: i64 = 1000;
 
 /// Why the log cannot be searched so.
 #[derive(Debug, thiserror::Error)]
@@ -144,17 +144,35 @@ pub fn list_audit(
 }
 
 /// How the log is written out whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum Export {
     /// With a header; no cell is taken for a formula.
+    #[serde(rename = "csv")]
     Csv,
     /// One JSON object a line.
+    #[serde(rename = "jsonl")]
     JsonLines,
 }
 
 impl Export {
+    /// The media type of the whole.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Export::Csv => "text/csv; charset=utf-8",
+            Export::JsonLines => "application/x-ndjson",
+        }
+    }
+
+    /// The name of a file that holds it.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Export::Csv => "audit.csv",
+            Export::JsonLines => "audit.jsonl",
+        }
+    }
+
     /// What stands before the first line.
-    pub fn head(self) -> Vec<u8> {
+    fn head(self) -> Vec<u8> {
         match self {
             Export::Csv => record(
                 ["id", "at", "actor", "place", "action", "subject", "before", "after"].map(str::to_owned),
@@ -164,7 +182,7 @@ impl Export {
     }
 
     /// Lines of the log as bytes.
-    pub fn lines(self, views: &[AuditView]) -> Vec<u8> {
+    fn lines(self, views: &[AuditView]) -> Vec<u8> {
         views.iter().flat_map(|view| self.line(view)).collect()
     }
 

@@ -3,9 +3,10 @@
 use std::io::Write as _;
 
 use clap::Args;
+use futures::TryStreamExt as _;
 
 use super::report::table;
-use crate::administration::audit::{AuditQuery, AuditView, BATCH, Export, list_audit, said};
+use crate::administration::audit::{AuditQuery, AuditView, Export, exported, list_audit, said};
 use crate::config::StoreSettings;
 use crate::store::audit::AuditFilter;
 use crate::store::{Store, StoreError};
@@ -56,10 +57,12 @@ pub async fn audit(arguments: AuditArgs) -> anyhow::Result<()> {
     let filter = AuditQuery { actor, action, subject, from: since, to: until, text: search }.filter()?;
     let store = Store::open(&store.database_url).await?;
     if json || csv {
-        return export(&store, &filter, if csv { Export::Csv } else { Export::JsonLines }).await;
+        return export(store, filter, if csv { Export::Csv } else { Export::JsonLines }).await;
     }
     let limit = i64::from(limit);
-    let mut views = part(&store, &filter, None, limit + 1).await?;
+    let found: Result<Vec<AuditView>, StoreError> =
+        store.read(move |connection| list_audit(connection, &filter, None, limit + 1)).await;
+    let mut views = found?;
     let more = views.len() > usize::try_from(limit).unwrap_or_default();
     views.truncate(usize::try_from(limit).unwrap_or_default());
     let rows = views.into_iter().map(|view| {
@@ -68,7 +71,9 @@ pub async fn audit(arguments: AuditArgs) -> anyhow::Result<()> {
             (before, after) => format!("{before} → {after}"),
         };
         let place = view.place.unwrap_or_default();
-        [view.at, view.actor, place, view.action, view.subject, change].map(shown).to_vec()
+        let cells = [view.at, view.actor, place, view.action, view.subject, change];
+        // A terminal would obey them.
+        cells.map(|cell| cell.replace(char::is_control, " ")).to_vec()
     });
     println!("{}", table(&["when", "who", "from where", "what", "to what", "before → after"], rows));
     if more {
@@ -77,33 +82,11 @@ pub async fn audit(arguments: AuditArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A text without characters that a terminal would obey.
-fn shown(text: String) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
-async fn export(store: &Store, filter: &AuditFilter, export: Export) -> anyhow::Result<()> {
+async fn export(store: Store, filter: AuditFilter, export: Export) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(&export.head())?;
-    let mut after = None;
-    loop {
-        let views = part(store, filter, after, BATCH).await?;
-        out.write_all(&export.lines(&views))?;
-        match views.last() {
-            Some(last) if i64::try_from(views.len()).is_ok_and(|found| found == BATCH) => {
-                after = Some(last.id.clone());
-            }
-            _ => return Ok(out.flush()?),
-        }
+    let mut parts = std::pin::pin!(exported(store, filter, export));
+    while let Some(part) = parts.try_next().await? {
+        out.write_all(&part)?;
     }
-}
-
-async fn part(
-    store: &Store,
-    filter: &AuditFilter,
-    after: Option<String>,
-    limit: i64,
-) -> Result<Vec<AuditView>, StoreError> {
-    let filter = filter.clone();
-    store.read(move |connection| list_audit(connection, &filter, after.as_deref(), limit)).await
+    Ok(out.flush()?)
 }

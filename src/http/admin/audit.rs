@@ -75,7 +75,7 @@ pub async fn list_audit_log(
         parameters.into_inner();
     let filter = AuditQuery { actor, action, subject, from, to, text }.filter()?;
     let store = &state.evaluation.store;
-    let (export, content_type, name) = match format {
+    let export = match format {
         AuditFormat::Json => {
             let page = PageQuery::new(limit, cursor);
             let (limit, after) = (page.limit()?, page.after_id()?);
@@ -84,16 +84,16 @@ pub async fn list_audit_log(
                 .await;
             return Ok(HttpResponse::Ok().json(Page::cut(found?, limit, |view| view.id.clone())));
         }
-        AuditFormat::Csv => (Export::Csv, "text/csv; charset=utf-8", "audit.csv"),
-        AuditFormat::Jsonl => (Export::JsonLines, "application/x-ndjson", "audit.jsonl"),
+        AuditFormat::Csv => Export::Csv,
+        AuditFormat::Jsonl => Export::JsonLines,
     };
     if limit.is_some() || cursor.is_some() {
         let detail = "`csv` and `jsonl` hold all matches; leave out `limit` and `cursor`";
         return Err(Problem::parameter(detail));
     }
-    let disposition = format!("attachment; filename=\"{name}\"");
+    let disposition = format!("attachment; filename=\"{}\"", export.file_name());
     Ok(HttpResponse::Ok()
-        .content_type(content_type)
+        .content_type(export.media_type())
         .insert_header((header::CONTENT_DISPOSITION, disposition))
         .streaming(exported(store.clone(), filter, export).map_ok(web::Bytes::from)))
 }

@@ -88,16 +88,9 @@ pub(super) async fn list(pages: web::Data<Pages>, session: Session, asked: web::
 }
 
 /// In which form the log is taken away.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Form {
-    Csv,
-    Jsonl,
-}
-
 #[derive(Deserialize)]
 pub(super) struct Taking {
-    format: Form,
+    format: Export,
 }
 
 pub(super) async fn export(
@@ -107,17 +100,13 @@ pub(super) async fn export(
     taking: web::Query<Taking>,
 ) -> Shown {
     session.needs_maintainer()?;
-    let (export, content_type, name) = match taking.format {
-        Form::Csv => (Export::Csv, "text/csv; charset=utf-8", "audit.csv"),
-        Form::Jsonl => (Export::JsonLines, "application/x-ndjson", "audit.jsonl"),
-    };
+    let (export, store) = (taking.format, pages.evaluation.store.clone());
+    let disposition = format!("attachment; filename=\"{}\"", export.file_name());
     Ok(HttpResponse::Ok()
-        .content_type(content_type)
+        .content_type(export.media_type())
         .insert_header((header::CACHE_CONTROL, "no-store"))
-        .insert_header((header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")))
-        .streaming(
-            exported(pages.evaluation.store.clone(), asked.filter()?, export).map_ok(web::Bytes::from),
-        ))
+        .insert_header((header::CONTENT_DISPOSITION, disposition))
+        .streaming(exported(store, asked.filter()?, export).map_ok(web::Bytes::from)))
 }
 
 fn page(session: &Session, asked: &Asked, acts: &[AuditView], more: bool) -> Markup {
