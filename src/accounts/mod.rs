@@ -44,6 +44,9 @@ pub enum AccountError {
     /// The team was shut out.
     #[error("the team `{0}` is disabled")]
     Disabled(String),
+    /// Whoever asks would shut themselves out.
+    #[error("this is your own team; another maintainer, or `secchi team disable`, may shut it out")]
+    Own,
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -110,13 +113,16 @@ pub async fn create_team(
 /// Shuts a team out at once. Doing it again changes nothing.
 ///
 /// # Errors
-/// When there is no such team.
+/// When there is no such team, or it is the actor's own.
 pub async fn disable_team(
     store: &Store,
     actor: &Actor,
     slug: String,
     now_ms: i64,
 ) -> Result<Team, AccountError> {
+    if actor.name == slug {
+        return Err(AccountError::Own);
+    }
     set_disabled(store, actor, slug, true, now_ms).await
 }
 

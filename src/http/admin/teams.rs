@@ -108,13 +108,9 @@ pub async fn disable_team(
     MaintainerOnly(principal): MaintainerOnly,
     slug: web::Path<String>,
 ) -> Answer<web::Json<TeamView>> {
-    let (actor, slug) = (principal.actor(), slug.into_inner());
-    if actor.name == slug {
-        let detail = "this is your own team; another maintainer, or `secchi team disable`, may shut it out";
-        return Err(Problem::new(StatusCode::CONFLICT, "own_team", detail));
-    }
     let (store, now_ms) = (&state.evaluation.store, state.evaluation.clock.now_ms());
-    Ok(web::Json(accounts::disable_team(store, &actor, slug, now_ms).await?.into()))
+    let disabled = accounts::disable_team(store, &principal.actor(), slug.into_inner(), now_ms).await?;
+    Ok(web::Json(disabled.into()))
 }
 
 /// A team as it is made.
@@ -267,6 +263,7 @@ impl From<AccountError> for Problem {
             }
             AccountError::Taken(_) => "slug_taken",
             AccountError::Disabled(_) => "disabled_team",
+            AccountError::Own => "own_team",
         };
         Problem::new(StatusCode::CONFLICT, code, error.to_string())
     }

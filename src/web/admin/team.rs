@@ -80,10 +80,6 @@ pub(super) async fn disable(
     slug: web::Path<String>,
 ) -> Shown {
     session.needs_maintainer()?;
-    if session.principal.team.slug == *slug {
-        let detail = "this is your own team; another maintainer, or `secchi team disable`, may shut it out";
-        return page(&pages, &session, &slug, Some(Stood::conflict(detail)), &GrantForm::blank()).await;
-    }
     let (store, now_ms) = (&pages.evaluation.store, pages.evaluation.clock.now_ms());
     let disabled = disable_team(store, &session.principal.actor(), slug.to_string(), now_ms).await;
     changed(&pages, &session, &slug, disabled.map(drop)).await
