@@ -82,7 +82,7 @@ impl From<QueuedFlag> for QueuedFlagView {
 /// When the database fails.
 pub fn list_flags(
     connection: &mut DbConnection,
-    filter: FlagFilter,
+    filter: FlagFilter<'_>,
     after: Option<(&str, &str)>,
     limit: i64,
 ) -> Result<Vec<QueuedFlagView>, StoreError> {

@@ -181,7 +181,7 @@ fn judge_line(overview: &Overview) -> String {
 async fn flags(arguments: FlagsArgs) -> anyhow::Result<()> {
     let FlagsArgs { kind, all, limit, json, store } = arguments;
     let store = Store::open(&store.database_url).await?;
-    let filter = FlagFilter { kind, is_open: (!all).then_some(true) };
+    let filter = FlagFilter { kind, is_open: (!all).then_some(true), subject: None };
     let found: Result<Vec<QueuedFlagView>, StoreError> =
         store.read(move |connection| list_flags(connection, filter, None, i64::from(limit))).await;
     let found = found?;

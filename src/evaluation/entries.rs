@@ -11,7 +11,7 @@ use super::boards::Boards;
 use super::standing::{JudgeHead, Leaderboard};
 use crate::domain::instant;
 use crate::domain::question::Split;
-use crate::domain::submission::{Access, Group, SubmissionState, Visibility};
+use crate::domain::submission::{Access, Group, Visibility};
 use crate::store::configurations::{
     ConfigurationRow, find_current_configuration, load_configuration, load_configurations,
 };
@@ -136,10 +136,7 @@ pub(super) fn find_published_submission(
     connection: &mut DbConnection,
     id: &str,
 ) -> Result<Option<Submission>, StoreError> {
-    let found = find_submission(connection, id)?;
-    Ok(found.filter(|submission| {
-        submission.state == SubmissionState::Scored && submission.metadata.visibility != Visibility::Private
-    }))
+    Ok(find_submission(connection, id)?.filter(Submission::has_entry))
 }
 
 /// A submission as an entry without a name, unless it was withdrawn.

@@ -75,17 +75,19 @@ pub struct QueuedFlag {
 
 /// Which findings are asked for; what is none is not asked about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FlagFilter {
+pub struct FlagFilter<'a> {
     /// Of this kind.
     pub kind: Option<FlagKind>,
     /// Open ones, or closed ones.
     pub is_open: Option<bool>,
+    /// On this subject.
+    pub subject: Option<&'a str>,
 }
 
 /// At most `limit` findings, those on the newest subjects first, behind the finding `after` (subject and kind).
 pub fn load_queue(
     connection: &mut DbConnection,
-    filter: FlagFilter,
+    filter: FlagFilter<'_>,
     after: Option<(&str, &str)>,
     limit: i64,
 ) -> Result<Vec<QueuedFlag>> {
@@ -97,6 +99,9 @@ pub fn load_queue(
         .into_boxed();
     if let Some(kind) = filter.kind {
         query = query.filter(flag_queue::kind.eq(kind.as_str()));
+    }
+    if let Some(subject) = filter.subject {
+        query = query.filter(flag_queue::subject.eq(subject));
     }
     query = match filter.is_open {
         Some(true) => query.filter(flag_queue::closed_at_ms.is_null()),
@@ -138,10 +143,8 @@ pub fn load_queue(
 
 /// The finding of this kind on this subject.
 pub fn find_flag(connection: &mut DbConnection, kind: FlagKind, subject: &str) -> Result<Option<QueuedFlag>> {
-    // Just before it in the list, so that it is the next.
-    let above =
-        load_queue(connection, FlagFilter { kind: Some(kind), is_open: None }, Some((subject, "")), 1)?;
-    Ok(above.into_iter().find(|flag| flag.subject == subject))
+    let filter = FlagFilter { kind: Some(kind), subject: Some(subject), is_open: None };
+    Ok(load_queue(connection, filter, None, 1)?.pop())
 }
 
 /// Closes an open finding; false if it was closed before or there is none.

@@ -69,6 +69,11 @@ impl Submission {
     pub fn was_readable(&self) -> bool {
         self.progress.graded > 0 || self.state == SubmissionState::Judging
     }
+
+    /// Whether it was scored and not for its team alone, so that it has an address that others can read.
+    pub fn has_entry(&self) -> bool {
+        self.state == SubmissionState::Scored && self.metadata.visibility != Visibility::Private
+    }
 }
 
 type Head = (String, String, String, String, String, String, String, Option<String>, String, Option<f64>);
@@ -173,6 +178,17 @@ pub fn find_submission(connection: &mut DbConnection, id: &str) -> Result<Option
         .first::<Row>(connection)
         .optional()?;
     row.map(submission).transpose()
+}
+
+/// The submissions with these ids, in no order; unknown ones are left out.
+pub fn find_submissions(connection: &mut DbConnection, ids: &[&str]) -> Result<Vec<Submission>> {
+    let rows: Vec<Row> = submissions::table
+        .inner_join(teams::table.on(teams::id.eq(submissions::team_id)))
+        .inner_join(releases::table.on(releases::id.eq(submissions::release_id)))
+        .filter(submissions::id.eq_any(ids))
+        .select(columns!())
+        .load(connection)?;
+    rows.into_iter().map(submission).collect()
 }
 
 /// At most `limit` submissions of a team, or of all teams, newest first, below the id `before`.

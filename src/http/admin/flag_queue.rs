@@ -80,7 +80,7 @@ pub async fn list_flag_queue(
         FlagState::Closed => Some(false),
         FlagState::All => None,
     };
-    let filter = FlagFilter { kind, is_open };
+    let filter = FlagFilter { kind, is_open, subject: None };
     let found: Result<Vec<QueuedFlagView>, StoreError> = state
         .evaluation
         .store

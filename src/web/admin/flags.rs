@@ -9,11 +9,11 @@ use super::desk::{LISTED, Stood, chosen, cut, id};
 use super::flags_page::{self, Evidence, Seen};
 use crate::administration::flags::{FlagError, QueuedFlagView, close_flag, list_flags};
 use crate::domain::flag::FlagKind;
-use crate::evaluation::flagged_answers::flagged_answers;
+use crate::evaluation::flagged_answers::{FlaggedAnswer, flagged_answers};
 use crate::evaluation::work::WorkError;
 use crate::store::StoreError;
 use crate::store::flag_queue::FlagFilter;
-use crate::store::submissions::{Submission, find_submission};
+use crate::store::submissions::{Submission, find_submissions};
 use crate::web::Pages;
 use crate::web::refusal::{Refusal, Shown, html, see_other};
 use crate::web::session::{Posted, Session};
@@ -87,17 +87,15 @@ async fn page(pages: &Pages, session: &Session, which: &Which, stood: Option<Sto
         .store
         .read(move |connection| {
             let after = after.as_ref().map(|(subject, kind)| (subject.as_str(), kind.as_str()));
-            let of = |is_open| FlagFilter { kind, is_open: Some(is_open) };
+            let of = |is_open| FlagFilter { kind, is_open: Some(is_open), subject: None };
             let open = list_flags(connection, of(true), after, LISTED + 1)?;
             let closed = list_flags(connection, of(false), None, CLOSED)?;
-            let mut submissions = HashMap::new();
             let named = open.iter().filter(|flag| flag.kind != FlagKind::Signup);
-            for id in named.flat_map(|flag| flag.other.iter().chain([&flag.subject])) {
-                if let Some(submission) = find_submission(connection, id)? {
-                    submissions.insert(id.clone(), submission);
-                }
-            }
-            Ok((open, closed, submissions))
+            let named: Vec<&str> =
+                named.flat_map(|flag| flag.other.iter().chain([&flag.subject])).map(String::as_str).collect();
+            let submissions = find_submissions(connection, &named)?;
+            let by_id = submissions.into_iter().map(|submission| (submission.id.clone(), submission));
+            Ok((open, closed, by_id.collect()))
         })
         .await;
     let (mut open, closed, submissions) = found?;
@@ -131,7 +129,7 @@ pub(super) async fn answers(
     pages: &Pages,
     submission: &Submission,
     limit: i64,
-) -> Result<Vec<crate::evaluation::flagged_answers::FlaggedAnswer>, Refusal> {
+) -> Result<Vec<FlaggedAnswer>, Refusal> {
     flagged_answers(&pages.evaluation, submission, limit).await.map_err(|error| match error {
         WorkError::Store(error) => error.into(),
         error => Refusal::Inside(error.to_string()),

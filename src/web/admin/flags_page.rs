@@ -6,7 +6,6 @@ use super::desk::{Sheet, Stood, act, document, foreign, picker, reason, submissi
 use crate::administration::flags::QueuedFlagView;
 use crate::domain::flag::FlagKind;
 use crate::domain::instant::parse_rfc3339;
-use crate::domain::submission::{SubmissionState, Visibility};
 use crate::evaluation::flagged_answers::FlaggedAnswer;
 use crate::store::submissions::Submission;
 use crate::web::fields::capital;
@@ -108,15 +107,11 @@ fn shown(flag: &QueuedFlagView, evidence: &Evidence) -> Markup {
                     }
                 }
             }))
-            @if is_public(submission) && is_public(other) {
+            @if submission.has_entry() && other.has_entry() {
                 p { a href={ "/compare?entry=" (submission.id) "&entry=" (other.id) } { "Compare them question by question" } }
             }
         }
     }
-}
-
-fn is_public(submission: &Submission) -> bool {
-    submission.state == SubmissionState::Scored && submission.metadata.visibility != Visibility::Private
 }
 
 /// Flagged answers with what they show.

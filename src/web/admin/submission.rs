@@ -5,19 +5,18 @@ use std::collections::BTreeMap;
 use actix_web::web;
 use serde::Deserialize;
 
-use super::desk::{self, Stood};
+use super::desk::{self, LISTED, Stood};
 use super::flags::answers;
 use super::history::last_acts;
 use super::submission_page::{self, Beside};
-use crate::administration::flags::QueuedFlagView;
+use crate::administration::flags::{QueuedFlagView, list_flags};
 use crate::administration::notes::{self, NoteError};
-use crate::domain::flag::FlagKind;
 use crate::evaluation::deciding::{self, DecisionError, NewDecision};
 use crate::evaluation::failed_answers::{FailedAnswer, failed_answers};
 use crate::evaluation::lifecycle::{self, LifecycleError, find_any_submission};
 use crate::evaluation::series::{SeriesError, tell_scores};
 use crate::evaluation::waiting::queue_place;
-use crate::store::flag_queue::find_flag;
+use crate::store::flag_queue::FlagFilter;
 use crate::store::listings::load_failure_reasons;
 use crate::store::notes::load_notes;
 use crate::store::rejudgings::load_incomplete;
@@ -201,11 +200,8 @@ async fn page(pages: &Pages, session: &Session, id: &str, stood: Option<Stood>) 
 
 /// The flags that were raised on a submission, of all kinds.
 fn raised(connection: &mut DbConnection, id: &str) -> Result<Vec<QueuedFlagView>, StoreError> {
-    let mut flags = Vec::new();
-    for kind in [FlagKind::Attack, FlagKind::Series, FlagKind::Twin] {
-        flags.extend(find_flag(connection, kind, id)?.map(QueuedFlagView::from));
-    }
-    Ok(flags)
+    let filter = FlagFilter { subject: Some(id), ..FlagFilter::default() };
+    list_flags(connection, filter, None, LISTED)
 }
 
 /// The failed answers under the submission's own configuration, and under those for which it is rejudged.

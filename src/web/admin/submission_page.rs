@@ -9,7 +9,7 @@ use crate::administration::audit::AuditView;
 use crate::administration::flags::QueuedFlagView;
 use crate::domain::fault::{Warning, WarningCode};
 use crate::domain::outcome::{FailureReason, MAX_SCORE};
-use crate::domain::submission::{SubmissionState, Visibility};
+use crate::domain::submission::SubmissionState;
 use crate::evaluation::failed_answers::FailedAnswer;
 use crate::evaluation::flagged_answers::FlaggedAnswer;
 use crate::evaluation::waiting::QueuePlace;
@@ -61,7 +61,7 @@ pub(super) fn page(session: &Session, seen: &Seen, beside: &Beside, stood: Optio
             (badge(submission)) " by " (team_link(&submission.team)) " · split " strong { (metadata.split) }
             " · release " strong { (foreign(&submission.release)) } " · " (metadata.visibility)
             " · submitted " (when(submission.created_at_ms))
-            @if is_on_board(submission) { " · " a href={ "/entries/" (submission.id) } { "Its entry" } }
+            @if submission.has_entry() { " · " a href={ "/entries/" (submission.id) } { "Its entry" } }
         }
         (needs(session, seen, beside))
         (failures(session, submission, beside))
@@ -72,10 +72,6 @@ pub(super) fn page(session: &Session, seen: &Seen, beside: &Beside, stood: Optio
         (history::section(&beside.acts, Some(&submission.id)))
     };
     document(session, &sheet, &content)
-}
-
-fn is_on_board(submission: &Submission) -> bool {
-    submission.state == SubmissionState::Scored && submission.metadata.visibility != Visibility::Private
 }
 
 fn withheld(seen: &Seen) -> Option<&Warning> {
