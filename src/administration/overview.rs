@@ -12,10 +12,9 @@ use crate::domain::submission::{PausedFor, SubmissionState};
 use crate::limiter::Closed;
 use crate::store::configurations::{ConfigurationRow, STAGED, load_configurations};
 use crate::store::judgements::load_spent_usd;
-use crate::store::overview::{
-    Count, count_failures, count_in_state, count_paused, count_signups, load_waiting_releases,
-};
+use crate::store::overview::{Count, count_failures, count_in_state, count_paused, count_signups};
 use crate::store::rejudgings::load_coverage;
+use crate::store::releases::{Release, load_releases};
 use crate::store::{DbConnection, StoreError, flag_queue};
 
 /// How many there are, and since when the oldest waits.
@@ -156,14 +155,7 @@ pub fn overview(
     let configurations = load_configurations(connection)?;
     let judge = judge_today(connection, &configurations, known, now_ms)?;
     let staged = staged(connection, &configurations)?;
-    let releases: Vec<ReleaseToActivate> = load_waiting_releases(connection)?
-        .into_iter()
-        .map(|release| ReleaseToActivate {
-            split: release.split,
-            release: release.name,
-            imported_at: rfc3339(release.imported_at_ms),
-        })
-        .collect();
+    let releases = to_activate(connection)?;
     let Troubled { incomplete, failed, paused_for_budget, paused_for_judge, .. } = &submissions;
     let counts = [&signups, incomplete, failed, paused_for_budget, paused_for_judge];
     let needs_attention = counts.into_iter().chain(flags.values()).any(|waiting| waiting.count > 0)
@@ -181,6 +173,25 @@ pub fn overview(
         staged,
         releases,
     })
+}
+
+/// Whether a release came after the active one of its split, so that somebody may want to make it the active one.
+pub fn is_newer_than_active<'r>(release: &Release, mut all: impl Iterator<Item = &'r Release>) -> bool {
+    let active = all.find(|other| other.active && other.split == release.split);
+    !release.active && active.is_none_or(|active| release.created_at_ms > active.created_at_ms)
+}
+
+/// Releases that may become active, oldest first.
+fn to_activate(connection: &mut DbConnection) -> Result<Vec<ReleaseToActivate>, StoreError> {
+    let mut releases = load_releases(connection)?;
+    releases.sort_by_key(|release| release.created_at_ms);
+    let newer = releases.iter().filter(|release| is_newer_than_active(release, releases.iter()));
+    let view = |release: &Release| ReleaseToActivate {
+        split: release.split,
+        release: release.name.clone(),
+        imported_at: rfc3339(release.created_at_ms),
+    };
+    Ok(newer.map(view).collect())
 }
 
 fn troubled(connection: &mut DbConnection) -> Result<Troubled, StoreError> {

@@ -3,10 +3,9 @@
 use diesel::dsl::{count_star, min};
 use diesel::prelude::*;
 
-use super::schema::{judge_failures, releases, signups, submissions};
+use super::schema::{judge_failures, signups, submissions};
 use super::{DbConnection, Result, stored};
 use crate::domain::outcome::FailureReason;
-use crate::domain::question::Split;
 use crate::domain::signup::SignupState;
 use crate::domain::submission::{PausedFor, SubmissionState};
 
@@ -56,33 +55,4 @@ pub fn count_failures(connection: &mut DbConnection) -> Result<Vec<(FailureReaso
         Ok((stored("failure reason", &reason, FailureReason::parse)?, count))
     };
     counts.into_iter().map(counted).collect()
-}
-
-/// A release that may become the active one of its split.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WaitingRelease {
-    /// The split.
-    pub split: Split,
-    /// Its name.
-    pub name: String,
-    /// When it was imported.
-    pub imported_at_ms: i64,
-}
-
-/// Releases that came after the active one of their split, oldest first.
-pub fn load_waiting_releases(connection: &mut DbConnection) -> Result<Vec<WaitingRelease>> {
-    let rows: Vec<(String, String, bool, i64)> = releases::table
-        .order(releases::created_at_ms)
-        .select((releases::split, releases::name, releases::active, releases::created_at_ms))
-        .load(connection)?;
-    let active_ms = |split: &str| {
-        rows.iter().find(|(of, _, active, _)| of == split && *active).map(|(_, _, _, at_ms)| *at_ms)
-    };
-    let later =
-        |row: &&(String, String, bool, i64)| !row.2 && active_ms(&row.0).is_none_or(|at_ms| row.3 > at_ms);
-    let waiting = rows.iter().filter(later).map(|(split, name, _, at_ms)| {
-        let split = stored("split", split, Split::parse)?;
-        Ok(WaitingRelease { split, name: name.clone(), imported_at_ms: *at_ms })
-    });
-    waiting.collect()
 }

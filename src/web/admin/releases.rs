@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::correction::address;
 use super::desk::{Sheet, Stood, act, document, foreign, table};
+use crate::administration::overview::is_newer_than_active;
 use crate::domain::question::Split;
 use crate::evaluation::activating::{ActivationError, make_active};
 use crate::store::StoreError;
@@ -75,7 +76,9 @@ async fn page(pages: &Pages, session: &Session, stood: Option<Stood>) -> Shown {
 
 fn listed(session: &Session, releases: &[Counted], stood: Option<&Stood>) -> Markup {
     let sheet = Sheet { title: "Releases", address: "/admin/releases", above: None, stood };
-    let waiting: Vec<&Counted> = waiting(releases);
+    let all = || releases.iter().map(|counted| &counted.release);
+    let waiting: Vec<&Counted> =
+        releases.iter().filter(|counted| is_newer_than_active(&counted.release, all())).collect();
     let content = html! {
         section.needs aria-labelledby="needs" {
             h2 #needs { "Needs you now" }
@@ -96,19 +99,6 @@ fn listed(session: &Session, releases: &[Counted], stood: Option<&Stood>) -> Mar
         }))
     };
     document(session, &sheet, &content)
-}
-
-/// Releases that came after the active one of their split.
-fn waiting(releases: &[Counted]) -> Vec<&Counted> {
-    let active_ms = |split| {
-        let active = releases.iter().find(|other| other.release.active && other.release.split == split);
-        active.map(|active| active.release.created_at_ms)
-    };
-    let is_later = |counted: &&Counted| {
-        let Release { active, split, created_at_ms, .. } = &counted.release;
-        !active && active_ms(*split).is_none_or(|active_ms| *created_at_ms > active_ms)
-    };
-    releases.iter().filter(is_later).collect()
 }
 
 /// Whether a split has an active release, which another one may correct.
