@@ -1,7 +1,7 @@
 //! How far a judge agrees with people, as a terminal shows it.
 
 use super::report::table;
-use crate::evaluation::validity::report::AgreementReport;
+use crate::evaluation::validity::report::{AgreementReport, ScoresFrom};
 use crate::scoring::agreement::{Agreement, Estimate, Measure};
 use crate::scoring::decimals::to_decimals;
 
@@ -48,9 +48,11 @@ fn whose(report: &AgreementReport) -> String {
         _ => "a judge of which the import does not say whose it is".to_owned(),
     };
     match (judge.source, &judge.said, &judge.measured_at) {
-        ("run", _, Some(at)) => format!("{configuration}, asked about the rated answers till {at}"),
-        ("file", Some(said), _) => format!("the scores in the file of ratings, said to be of `{said}`"),
-        ("file", None, _) => format!("the scores in the file of ratings, of {configuration}"),
+        (ScoresFrom::Run, _, Some(at)) => format!("{configuration}, asked about the rated answers till {at}"),
+        (ScoresFrom::File, Some(said), _) => {
+            format!("the scores in the file of ratings, said to be of `{said}`")
+        }
+        (ScoresFrom::File, None, _) => format!("the scores in the file of ratings, of {configuration}"),
         _ => "people alone: no judge has scored these items".to_owned(),
     }
 }

@@ -1,7 +1,7 @@
 //! What a judge's agreement with people comes to in words. Knows nothing of how the page is laid out.
 
 use super::figures::signed;
-use crate::evaluation::validity::report::AgreementReport;
+use crate::evaluation::validity::report::{AgreementReport, ScoresFrom};
 use crate::scoring::agreement::{Agreement, Estimate, Measure};
 use crate::scoring::decimals::to_decimals;
 
@@ -67,16 +67,16 @@ pub(super) fn ceiling(of: &Agreement) -> String {
 pub(super) fn whose(report: &AgreementReport) -> String {
     let judge = &report.judge;
     match (judge.source, &judge.said, &judge.configuration, &judge.model) {
-        ("run", _, Some(id), Some(model)) => {
+        (ScoresFrom::Run, _, Some(id), Some(model)) => {
             format!("Configuration {id} ({model}), asked anew about the answers that people rated.")
         }
-        ("file", _, Some(id), Some(model)) => {
+        (ScoresFrom::File, _, Some(id), Some(model)) => {
             format!("Scores that came with the ratings, said to be of configuration {id} ({model}).")
         }
-        ("file", Some(said), ..) => format!(
+        (ScoresFrom::File, Some(said), ..) => format!(
             "Scores that came with the ratings, said to be of “{said}”: not those of a configuration of this server."
         ),
-        ("file", None, ..) => {
+        (ScoresFrom::File, None, ..) => {
             "Scores that came with the ratings; whose they are was not said, so they tell nothing of a configuration of \
              this server."
                 .to_owned()

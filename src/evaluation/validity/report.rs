@@ -11,18 +11,30 @@ use crate::domain::instant::rfc3339;
 use crate::scoring::agreement::{Agreement, RatedItem, agreement};
 use crate::store::ratings::Rated;
 use crate::store::{Store, StoreError};
+use crate::text_enum;
 
 use super::measuring::{AgreementError, Measured, Source, load_measured};
 
 /// Reports that one process keeps: each takes a fraction of a second to work out.
 const MAX_KEPT: usize = 8;
 
+text_enum! {
+    /// Where the scores beside the ratings come from.
+    ScoresFrom {
+        /// The configuration was asked about the rated answers.
+        Run = "run",
+        /// The scores came with the ratings.
+        File = "file",
+        /// There are no scores, and only people are compared.
+        Nobody = "none",
+    }
+}
+
 /// Whose scores stand beside the ratings.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct MeasuredJudge {
-    /// `run`: the configuration was asked about the rated answers; `file`: the scores came with the ratings; `none`: there
-    /// are no scores, and only people are compared.
-    pub source: &'static str,
+    /// Where the scores come from.
+    pub source: ScoresFrom,
     /// The judge configuration, where it is one of this server.
     pub configuration: Option<String>,
     /// Its model.
@@ -168,10 +180,10 @@ fn report(measured: &Measured) -> AgreementReport {
                 agreement_drift: run.agreement_drift,
                 failed: run.failed,
             };
-            ("run", run.finished_at_ms.map(rfc3339), Some(drift))
+            (ScoresFrom::Run, run.finished_at_ms.map(rfc3339), Some(drift))
         }
-        Source::File => ("file", None, None),
-        Source::Nobody => ("none", None, None),
+        Source::File => (ScoresFrom::File, None, None),
+        Source::Nobody => (ScoresFrom::Nobody, None, None),
     };
     AgreementReport {
         ratings: RatingsView {
@@ -184,7 +196,7 @@ fn report(measured: &Measured) -> AgreementReport {
             source,
             configuration: measured.configuration.as_ref().map(|row| row.id.clone()),
             model: measured.configuration.as_ref().map(|row| row.model.clone()),
-            said: measured.study.judge.clone().filter(|_| source == "file"),
+            said: measured.study.judge.clone().filter(|_| source == ScoresFrom::File),
             measured_at,
         },
         overall: agreement(measured.seed("all"), &items),
