@@ -1,8 +1,7 @@
 //! Asking a model about many videos: so many at once, within a budget, each reply kept and none paid for twice. Knows nothing
 //! of what is asked.
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -176,7 +175,7 @@ impl Asking {
         let mut said = call.words.to_owned();
         if !call.shown.is_empty() {
             // Other pictures are another call.
-            _ = write!(said, "\n\n{}", call.shown);
+            said += &format!("\n\n{}", call.shown);
         }
         let key = Journal::key(&call.asked.name, &said);
         if let Some(kept) = self.journal().find(&key) {
@@ -232,6 +231,12 @@ fn content(words: &str, pictures: &[Picture]) -> Value {
         json!({ "type": "image_url", "image_url": { "url": url } })
     });
     Value::Array(shown.chain([json!({ "type": "text", "text": words })]).collect())
+}
+
+/// The JSON object in a reply, whatever stands around it.
+pub(super) fn object_in(reply: &str) -> Option<BTreeMap<String, Value>> {
+    let object = reply.find('{').zip(reply.rfind('}')).and_then(|(start, end)| reply.get(start..=end))?;
+    serde_json::from_str(object).ok()
 }
 
 /// A prompt with its slots filled.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::annotation::Annotation;
-use super::asking::{Asking, Call, Fault, Named, filled};
+use super::asking::{Asking, Call, Fault, Named, filled, object_in};
 use super::rules;
 use crate::domain::question::QuestionType;
 use crate::video::{Picture, measure, probe, sample};
@@ -210,8 +210,7 @@ fn lacking(slot: &'static str) -> Fault {
 
 /// The marks in a reply: those of the aspects, or, of reviewers that give one for all, `score`.
 fn read_marks(reply: &str) -> Option<BTreeMap<&'static str, f64>> {
-    let object = reply.find('{').zip(reply.rfind('}')).and_then(|(start, end)| reply.get(start..=end))?;
-    let object: BTreeMap<String, Value> = serde_json::from_str(object).ok()?;
+    let object = object_in(reply)?;
     let mut marks = BTreeMap::new();
     for aspect in ASPECTS.into_iter().chain(["score"]) {
         match object.get(aspect) {

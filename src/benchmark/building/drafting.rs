@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 
 use super::annotation::Annotation;
-use super::asking::{AskError, Asking, Call, Fault, Named, filled};
+use super::asking::{AskError, Asking, Call, Fault, Named, filled, object_in};
 use super::distractors::{Bars, Values, WRONG};
 use super::rules::{self, Attribute};
 use crate::domain::question::QuestionType;
@@ -108,9 +108,7 @@ fn wanted(video: &Annotation, values: &Values) -> BTreeMap<Attribute, usize> {
 
 /// Takes the usable values out of a reply; gives those that are not, with why.
 fn take(video: &Annotation, reply: &str, values: &mut Values) -> Vec<String> {
-    let object = reply.find('{').zip(reply.rfind('}')).and_then(|(start, end)| reply.get(start..=end));
-    let object: Option<BTreeMap<String, Value>> = object.and_then(|text| serde_json::from_str(text).ok());
-    let Some(object) = object else {
+    let Some(object) = object_in(reply) else {
         return vec!["the whole reply: it is no JSON object".to_owned()];
     };
     let mut refused = Vec::new();

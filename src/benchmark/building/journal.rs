@@ -81,7 +81,7 @@ impl Journal {
         hash.update(model);
         hash.update([0]);
         hash.update(words);
-        hash.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(&hash.finalize()[..16])
     }
 
     /// The reply of this key, if there is one.

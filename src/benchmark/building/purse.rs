@@ -42,7 +42,8 @@ impl Purse {
     /// A purse from which so many dollars were spent already.
     pub fn new(prices: Prices, spent: f64) -> Purse {
         Purse {
-            prices, // The sum of nothing is -0.
+            prices,
+            // The sum of nothing is -0.
             money: Mutex::new(Money { spent: spent + 0.0, reserved: 0.0 }),
             settled: Notify::new(),
         }

@@ -17,10 +17,7 @@ use crate::domain::spreadsheet::{armed, defused};
 use super::super::exit::{Exit, help};
 use super::super::report::{bar, counted};
 use super::endpoint::{EndpointArgs, Spent};
-use super::{ended, faulty, open, prompt};
-
-/// Videos that are named at most.
-const MAX_NAMED: usize = 10;
+use super::{ended, faulty, open, prompt, some_of};
 
 /// Make captions of annotated videos
 ///
@@ -131,35 +128,14 @@ pub async fn captions(arguments: CaptionsArgs) -> anyhow::Result<()> {
     write_file(&review, &told.review()?).with_context(|| format!("`{}`", review.display()))?;
     write_file(&arguments.out, &told.captions()).with_context(|| format!("`{}`", arguments.out.display()))?;
     println!("{}", if arguments.json { told.json().to_string() } else { told.lines(&review) });
-    if without.is_empty() && left.is_empty() {
-        return Ok(());
+    match told.lacking() {
+        lacking if lacking.is_empty() => Ok(()),
+        lacking => Err(Exit::Incomplete.with(lacking.join("\n"))),
     }
-    let mut why = Vec::new();
-    if !without.is_empty() {
-        why.push(format!(
-            "{} no file in `{}`: {}",
-            has(without.len()),
-            arguments.videos.display(),
-            some_of(&without)
-        ));
-    }
-    if !left.is_empty() {
-        why.push(format!("{} no caption: {}; the same command tries again", has(left.len()), some_of(&left)));
-    }
-    Err(Exit::Incomplete.with(why.join("\n")))
 }
 
 fn has(videos: usize) -> String {
     format!("{} {}", counted(videos as u64, "video"), if videos == 1 { "has" } else { "have" })
-}
-
-fn some_of(named: &[String]) -> String {
-    let more = if named.len() > MAX_NAMED {
-        format!(" and {} more", named.len() - MAX_NAMED)
-    } else {
-        String::new()
-    };
-    format!("{}{more}", named.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", "))
 }
 
 fn prompts(folder: Option<&Path>) -> anyhow::Result<CaptionPrompts> {
@@ -311,6 +287,20 @@ impl<'a> Told<'a> {
     fn too_long(&self) -> Vec<String> {
         let is_long = |made: &&(&'a Annotation, &'a Captioned)| words(self.caption(**made).0) > MAX_WORDS;
         self.videos.iter().filter(is_long).map(|(video, _)| video.id.clone()).collect()
+    }
+
+    /// Why there are videos without a caption, if there are.
+    fn lacking(&self) -> Vec<String> {
+        let mut why = Vec::new();
+        if !self.without.is_empty() {
+            let (without, folder) = (has(self.without.len()), self.arguments.videos.display());
+            why.push(format!("{without} no file in `{folder}`: {}", some_of(self.without)));
+        }
+        if !self.left.is_empty() {
+            let left = has(self.left.len());
+            why.push(format!("{left} no caption: {}; the same command tries again", some_of(self.left)));
+        }
+        why
     }
 
     /// The mean of the scores; none of no video.

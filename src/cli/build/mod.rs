@@ -88,6 +88,19 @@ fn ended(error: AskError) -> anyhow::Error {
 }
 
 /// How far guessing comes, a row a type and a column a rule.
+/// Names that are told one by one at most.
+const MAX_NAMED: usize = 10;
+
+/// Some names, and how many more there are.
+fn some_of<S: AsRef<str>>(names: &[S]) -> String {
+    let told: Vec<&str> = names.iter().take(MAX_NAMED).map(AsRef::as_ref).collect();
+    let more = match names.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    told.join(", ") + &more
+}
+
 fn guesses_table(guesses: &[Guess]) -> String {
     let mut rules: Vec<&str> = Vec::new();
     for guess in guesses {

@@ -7,7 +7,10 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::benchmark::building::annotation::{Annotations, CaptionsFrom, read_annotations, read_captions};
+use crate::benchmark::building::annotation::{
+    Annotation, Annotations, CaptionsFrom, read_annotations, read_captions,
+};
+use crate::benchmark::building::captioning::MAX_WORDS;
 use crate::benchmark::building::distractors::Values;
 use crate::benchmark::building::drafting::{Drafting, PROMPT, lacking};
 use crate::benchmark::building::files::{records, write_file};
@@ -19,10 +22,7 @@ use crate::benchmark::summary::{Summary, summarize};
 use super::super::exit::{Exit, help};
 use super::super::report::{bar, counted, table};
 use super::endpoint::{EndpointArgs, Spent};
-use super::{ended, faulty, guesses_json, guesses_table, open, prompt};
-
-/// Ids that are named at most.
-const MAX_NAMED: usize = 10;
+use super::{ended, faulty, guesses_json, guesses_table, open, prompt, some_of};
 
 /// Make the questions of annotated videos
 ///
@@ -169,7 +169,8 @@ impl Told<'_> {
 
     /// Captions that are no shorter than a caption may be.
     fn long_captions(&self) -> usize {
-        self.annotations.videos.iter().filter(|video| video.caption.split_whitespace().count() >= 80).count()
+        let words = |video: &&Annotation| video.caption.split_whitespace().count();
+        self.annotations.videos.iter().filter(|video| words(video) > MAX_WORDS).count()
     }
 
     fn json(&self) -> Value {
@@ -180,8 +181,7 @@ impl Told<'_> {
                 of_type.letters.iter().map(|(letter, count)| (letter.to_string(), *count)).collect();
             json!({ "type": of_type.question_type, "dimension": of_type.dimension, "questions": of_type.questions, "letters": letters })
         });
-        let multiple_choice =
-            content.questions.iter().filter(|question| !question.options.is_empty()).count();
+        let multiple_choice = multiple_choice(content);
         json!({
             "out": self.arguments.out, "videos": videos, "questions": questions, "multiple_choice": multiple_choice,
             "open_ended": questions - multiple_choice, "types": of_type.collect::<Vec<_>>(), "sha256": content.sha256(),
@@ -195,8 +195,7 @@ impl Told<'_> {
     fn lines(&self) -> String {
         let content = &self.built.content;
         let Summary { videos, questions, types, .. } = summarize(content);
-        let multiple_choice =
-            content.questions.iter().filter(|question| !question.options.is_empty()).count();
+        let multiple_choice = multiple_choice(content);
         let rows = types.iter().map(|of_type| {
             let letters: Vec<String> =
                 of_type.letters.iter().map(|(letter, count)| format!("{letter} {count}")).collect();
@@ -231,24 +230,17 @@ impl Told<'_> {
                 format!("warning: `{}` can be guessed by `{}`", guess.question_type, guess.rule)
             }),
         );
-        let named = |ids: &[&str]| {
-            let more = if ids.len() > MAX_NAMED {
-                format!(" and {} more", ids.len() - MAX_NAMED)
-            } else {
-                String::new()
-            };
-            format!("{}{more}", ids.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", "))
-        };
         let others = self.others_move();
         if !others.is_empty() {
             let words = "whose movement is of other things have no question about it; `central_object_motion` in the annotation decides otherwise";
-            lines.push(format!("{} {words}: {}", counted(others.len() as u64, "video"), named(&others)));
+            lines.push(format!("{} {words}: {}", counted(others.len() as u64, "video"), some_of(&others)));
         }
         let long = self.long_captions();
         if long > 0 {
             lines.push(format!(
-                "{} of 80 words or more, which the question does not allow",
-                counted(long as u64, "caption")
+                "{} of {} words or more, which the question does not allow",
+                counted(long as u64, "caption"),
+                MAX_WORDS + 1
             ));
         }
         for (name, count) in &self.annotations.unknown_fields {
@@ -259,4 +251,8 @@ impl Told<'_> {
         }
         lines.join("\n")
     }
+}
+
+fn multiple_choice(content: &ReleaseContent) -> usize {
+    content.questions.iter().filter(|question| !question.options.is_empty()).count()
 }

@@ -21,10 +21,10 @@ use crate::domain::question::{QuestionType, Split};
 
 use super::super::exit::{Exit, help};
 use super::super::report::{counted, table};
-use super::{faulty, guesses_json, guesses_table, open};
+use super::{faulty, guesses_json, guesses_table, open, some_of};
 
 /// Pairs that are named at most.
-const MAX_NAMED: usize = 20;
+const MAX_PAIRS: usize = 20;
 
 /// Split questions into the files of a release
 ///
@@ -222,9 +222,9 @@ fn named<'a>(
     };
     let words = |pair: &Duplicate| format!("{} and {}: {}", name(pair.one), name(pair.other), pair.likeness);
     let mut named: Vec<String> = pairs.map(words).collect();
-    if named.len() > MAX_NAMED {
-        let more = named.len() - MAX_NAMED;
-        named.truncate(MAX_NAMED);
+    if named.len() > MAX_PAIRS {
+        let more = named.len() - MAX_PAIRS;
+        named.truncate(MAX_PAIRS);
         named.push(format!("and {more} more"));
     }
     named
@@ -280,11 +280,8 @@ impl Told<'_> {
             format!("of the test split:\n{}", guesses_table(self.guesses)),
         ];
         if !self.pairs.is_empty() {
-            let same = "pair";
-            lines.push(format!(
-                "{} of videos that are nearly the same:",
-                counted(self.pairs.len() as u64, same)
-            ));
+            let pairs = counted(self.pairs.len() as u64, "pair");
+            lines.push(format!("{pairs} of videos that are nearly the same:"));
             lines.extend(named(self.videos, self.pairs.iter(), Some(self.splits)));
         }
         if self.arguments.videos.is_some() && self.without_file > 0 {
@@ -295,11 +292,10 @@ impl Told<'_> {
         }
         let doubtful = doubtful(self.content);
         if !doubtful.is_empty() {
-            let shown: Vec<&str> = doubtful.iter().take(MAX_NAMED).copied().collect();
             lines.push(format!(
                 "warning: {} with an option that may be right too: {}",
                 counted(doubtful.len() as u64, "question"),
-                shown.join(", ")
+                some_of(&doubtful)
             ));
         }
         lines.join("\n")
