@@ -1,5 +1,6 @@
 //! The wiring: from settings to a running server or worker, and its graceful stop.
 
+mod judges;
 mod measuring;
 mod serving;
 
@@ -20,29 +21,27 @@ use crate::accounts::mailing::keep_sending;
 use crate::archive::{ArchiveError, Shown, show_archive};
 use crate::clock::Clock;
 use crate::config::{HttpSettings, JudgeSettings, QueueSettings, QuotaSettings, StoreSettings};
-use crate::domain::submission::PausedFor;
 use crate::evaluation::Evaluation;
 use crate::evaluation::boards::Boards;
 use crate::evaluation::catalogue::Catalogue;
-use crate::evaluation::judges::{Judges, JudgesError, flow_limits};
+use crate::evaluation::judges::JudgesError;
 use crate::evaluation::turns::ReadingTurns;
 use crate::evaluation::validity::report::Agreements;
 use crate::evaluation::waiting::Waiting;
 use crate::frames::Frames;
 use crate::http::{self, State};
 use crate::judge::Judge;
-use crate::limiter::{Gate, HttpLimiter};
+use crate::limiter::HttpLimiter;
 #[cfg(feature = "smtp")]
 use crate::mail::Mailer;
 use crate::media::{Media, MediaError};
 use crate::queue::{EmbeddedQueue, Queue, QueueError, RedisQueue};
-use crate::store::rejudgings::wake_rejudgings;
-use crate::store::submissions::wake_paused;
 use crate::store::{Store, StoreError, load_installation_id};
 use crate::telemetry::Metrics;
 use crate::tokens::{Signer, TokenError};
 use crate::{web as pages, worker};
 
+use judges::open_judges;
 use measuring::metrics_server;
 use serving::api_server;
 
@@ -295,8 +294,8 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
     }
     let metrics = Metrics::new(of_server).map_err(|error| StartError::Metrics(error.to_string()))?;
     let metrics = Arc::new(metrics);
-    let shown = match process.archive {
-        Some(path) => Some(show_archive(path).await?),
+    let shown = match &process.archive {
+        Some(path) => Some(show_archive(path.clone()).await?),
         None => None,
     };
     let store = match &shown {
@@ -319,24 +318,7 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
         Queue::Embedded(_) => ONLY_PROCESS.to_owned(),
         Queue::Redis(_) => format!("{}/{metrics_address}", gethostname::gethostname().to_string_lossy()),
     };
-    let mut judges = match process.given_judge {
-        Some(judge) => Judges::given(judge, process.judge.judge_max_concurrency as usize),
-        None => {
-            let gate = gate(&process.judge, &process.queue, &store, &owner).await?;
-            Judges::new(&process.judge, gate, metrics.clone())?
-        }
-    };
-    judges.calibration_every_hours = process.judge.calibration_every_hours;
-    if shown.is_none() {
-        judges.establish(&store, process.clock.now_ms()).await?;
-        // The budget may be another one than before.
-        store
-            .write(|connection| {
-                wake_rejudgings(connection)?;
-                wake_paused(connection, PausedFor::Budget)
-            })
-            .await?;
-    }
+    let judges = open_judges(&process, &store, &owner, &metrics).await?;
     let evaluation = Arc::new(Evaluation {
         store,
         queue,
@@ -371,24 +353,6 @@ async fn open(process: Process, of_server: bool) -> Result<Running, StartError> 
     };
     running.add_server(server);
     Ok(running)
-}
-
-/// The gate before the judge's endpoint: one for all processes that share a Redis.
-async fn gate(
-    judge: &JudgeSettings,
-    queue: &QueueSettings,
-    store: &Store,
-    owner: &str,
-) -> Result<Arc<Gate>, StartError> {
-    let limits = flow_limits(judge);
-    let gate = match (&queue.redis_url, &judge.judge_base_url) {
-        (Some(redis_url), Some(base_url)) => {
-            let name = format!("{}:{base_url}", store.read(load_installation_id).await?);
-            Gate::shared(redis_url, &name, limits, owner.to_owned()).await.map_err(QueueError::from)?
-        }
-        _ => Gate::new(limits),
-    };
-    Ok(Arc::new(gate))
 }
 
 /// How long requests under way may take at a stop.

@@ -55,7 +55,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::config;
-use crate::telemetry::{start_logging, start_notes};
+use crate::telemetry::{Started, start_logging, start_notes};
 
 /// Evaluation server and public leaderboard of MarineLife-16K
 #[derive(Debug, Parser)]
@@ -138,6 +138,16 @@ impl Command {
     }
 }
 
+/// Lets a command say what happens: a client's in a line each, all others' as logs.
+fn start_telemetry(command: &Command) -> Option<Started> {
+    if command.is_clients() {
+        start_notes(&config::notes_filter(), config::no_color());
+        return None;
+    }
+    let traced = command.is_service() && config::is_traced();
+    Some(start_logging(&config::log_filter(), config::no_color(), traced))
+}
+
 /// Runs the command that `arguments` name.
 ///
 /// # Errors
@@ -152,13 +162,7 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         exit::end_with_the_reader();
     }
     // Dropped at the end, when the last traces are sent.
-    let _started = if cli.command.is_clients() {
-        start_notes(&config::notes_filter(), config::no_color());
-        None
-    } else {
-        let traced = cli.command.is_service() && config::is_traced();
-        Some(start_logging(&config::log_filter(), config::no_color(), traced))
-    };
+    let _started = start_telemetry(&cli.command);
     for name in unknown {
         tracing::warn!(
             "`{name}` is no setting of this version and is not obeyed; `secchi serve --help` lists them"
