@@ -5,13 +5,14 @@ mod restoring;
 mod showing;
 mod writing;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde::Serialize;
 
 use crate::store::archive::{ArchiveFacts, ArchiveFault, ArchiveFile};
-use crate::store::rows::{Cells, insert_rows};
+use crate::store::rows::{Cell, Cells, insert_rows};
 use crate::store::tables::Table;
 use crate::store::{DbConnection, StoreError};
 
@@ -108,7 +109,7 @@ pub struct Summary {
     /// Bytes of the file.
     pub bytes: u64,
     /// By table its rows and a sum over them, which is the same for the same rows in any order and database.
-    pub tables: std::collections::BTreeMap<String, TableSummary>,
+    pub tables: BTreeMap<String, TableSummary>,
 }
 
 /// What an archive holds of a table.
@@ -182,7 +183,7 @@ impl<'a> Batch<'a> {
     }
 
     fn push(&mut self, into: &mut DbConnection, row: Cells) -> Result<(), StoreError> {
-        self.bytes += row.iter().map(crate::store::rows::Cell::size).sum::<usize>();
+        self.bytes += row.iter().map(Cell::size).sum::<usize>();
         self.rows.push(row);
         if self.rows.len() < ROWS_AT_ONCE && self.bytes < BYTES_AT_ONCE {
             return Ok(());

@@ -40,8 +40,9 @@ pub enum ActivationError {
     Store(#[from] StoreError),
 }
 
-/// Makes a release the active one of its split; none is staged any more. Entries follow to a release of the same line, where they have complete
-/// scores under it; nothing is judged for it. Other releases begin a board of their own; the active one stays as it is.
+/// Makes a release the active one of its split; none is staged any more. Entries follow to a release of the same line,
+/// where they have complete scores under it; nothing is judged for it. Other releases begin a board of their own; the
+/// active one stays as it is.
 ///
 /// # Errors
 /// When there is no such release, an entry on the board lacks complete scores under a release of the same line, or the

@@ -1,5 +1,5 @@
-//! Leases: who may work on a submission, be the reconciler or work out rank ranges, and until when. The epoch fences off an owner whose
-//! lease was taken over.
+//! Leases: who may work on a submission, be the reconciler or work out rank ranges, and until when. The epoch fences off an
+//! owner whose lease was taken over.
 
 use diesel::prelude::*;
 

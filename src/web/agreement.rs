@@ -2,7 +2,7 @@
 //! other. Shows sums alone, nothing of a question or an answer.
 
 use actix_web::http::StatusCode;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -27,11 +27,7 @@ pub(super) struct Query {
     judge: Option<String>,
 }
 
-pub(super) async fn show(
-    _request: HttpRequest,
-    pages: web::Data<Pages>,
-    query: web::Query<Query>,
-) -> HttpResponse {
+pub(super) async fn show(pages: web::Data<Pages>, query: web::Query<Query>) -> HttpResponse {
     let evaluation = &pages.evaluation;
     let judge = query.into_inner().judge.filter(|judge| !judge.is_empty());
     match evaluation.agreements.report(&evaluation.store, judge).await {

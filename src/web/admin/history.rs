@@ -53,9 +53,9 @@ pub(super) fn lines(heading: &str, acts: &[AuditView]) -> Markup {
                 tr {
                     td { @match parse_rfc3339(&act.at) { Some(at_ms) => (when(at_ms)), None => (act.at) } }
                     td.slug {
-                    (act.actor)
-                    @if let Some(place) = act.place.as_ref().filter(|place| **place != act.actor) { br; small { (foreign(place)) } }
-                }
+                        (act.actor)
+                        @if let Some(place) = act.place.as_ref().filter(|place| **place != act.actor) { br; small { (foreign(place)) } }
+                    }
                     td { (act.action.replace('_', " ")) }
                     td { (subject(act)) }
                     td.text { (change(act.before.as_ref(), act.after.as_ref())) }

@@ -58,14 +58,14 @@ pub(super) async fn activate(pages: web::Data<Pages>, Posted { session, form }: 
 async fn page(pages: &Pages, session: &Session, days: &Days, stood: Option<Stood>) -> Shown {
     let (evaluation, now_ms) = (&pages.evaluation, pages.evaluation.clock.now_ms());
     let given = |day: &Option<String>| day.clone().filter(|day| !day.is_empty());
-    let query = |by: Grouping| UsageQuery::new(given(&days.from), given(&days.to), vec![by], now_ms);
-    let faulty = |error: &dyn std::fmt::Display| {
-        Refusal::said(StatusCode::BAD_REQUEST, "These days cannot be shown", format!("{error}."))
+    let query = |by: Grouping| {
+        let query = UsageQuery::new(given(&days.from), given(&days.to), vec![by], now_ms);
+        query.map_err(|error| {
+            Refusal::said(StatusCode::BAD_REQUEST, "These days cannot be shown", format!("{error}."))
+        })
     };
-    let [by_day, by_team, by_rubric] = [Grouping::Day, Grouping::Team, Grouping::Rubric].map(query);
-    let by_day = by_day.map_err(|error| faulty(&error))?;
-    let by_team = by_team.map_err(|error| faulty(&error))?;
-    let by_rubric = by_rubric.map_err(|error| faulty(&error))?;
+    let (by_day, by_team) = (query(Grouping::Day)?, query(Grouping::Team)?);
+    let by_rubric = query(Grouping::Rubric)?;
     let budget_usd = evaluation.judges.budget_usd();
     let closed = evaluation.judges.gate().and_then(|gate| gate.closed());
     let settings = evaluation.judges.wanted();

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::desk::{Sheet, Stood, act, document, foreign, submission_link, table};
+use super::desk::{Sheet, Stood, act, document, foreign, is_retriable, submission_link, table};
 use super::history;
 use super::team::GrantForm;
 use super::teams::access;
@@ -58,7 +58,7 @@ pub(super) fn page(session: &Session, seen: &Seen, typed: &GrantForm, stood: Opt
 fn needs(seen: &Seen) -> Markup {
     let used_up: Vec<&Quota> = seen.quotas.iter().filter(|quota| quota.left == 0).collect();
     let stuck: Vec<&Submission> =
-        seen.submissions.iter().filter(|submission| super::desk::is_retriable(submission)).collect();
+        seen.submissions.iter().filter(|submission| is_retriable(submission)).collect();
     let is_keyless =
         seen.team.disabled_at_ms.is_none() && !seen.keys.iter().any(|key| key.is_usable(seen.now_ms));
     html! {
