@@ -127,6 +127,7 @@ fn links(comparison: &Comparison) -> Markup {
             }
             a href=(address(&ids, Some(judge))) { "Link to this comparison under this judge" }
         }
+        p.printed { "Printed from " (address(&ids, Some(judge))) }
     }
 }
 

@@ -115,6 +115,7 @@ fn page(seen: &Seen, origin: Option<&str>) -> Markup {
         (source(seen))
         (history(seen))
         (take_away(seen))
+        p.printed { "Printed from " (origin.unwrap_or_default()) (address) }
     };
     let page = Page { title: &entry.model_name, address: "", viewer: Viewer::Anybody, script: None };
     frame::shared_document(&page, &sharing, &content)

@@ -12,6 +12,7 @@ use secchi::evaluation::staging::{StagingError, activate, stage};
 use secchi::judge::{Configuration, Failure, FenceSecret, Item, PauseCause, ScriptedJudge};
 use secchi::store::configurations::{ConfigurationRow, STAGED};
 
+use crate::pages::Browser;
 use crate::program::{Ended, run_on};
 use crate::signup::audited;
 use crate::support::{Ground, Options, Secchi, TestTeam, problem, sample};
@@ -252,11 +253,22 @@ async fn a_configuration_that_agrees_less_is_made_current_only_with_a_reason_tha
     let id = staged(&secchi).await;
     let overview = secchi.get_json(RATINGS, Some(&maintainer.key)).await;
     assert_eq!(overview["staged"], json!({ "known": "unmeasured", "candidate": false, "current": true }));
+    let browser = Browser::signed_in(&secchi, &maintainer).await;
+    let page = browser.get("/admin/judge").await.text;
+    assert!(page.contains(&format!("secchi validity calibrate --judge {id}")), "{page}");
     mood.store(RANDOM, Ordering::SeqCst);
     secchi.drain().await;
     let overview = secchi.get_json(RATINGS, Some(&maintainer.key)).await;
     let comparison = &overview["staged"]["comparison"];
     assert!(comparison["difference"]["ci95"][1].as_f64().unwrap() < 0.0, "{overview}");
+    // Whoever decides sees both agreements beside the configurations, and not only once the activation is refused.
+    let page = browser.get("/admin/judge").await.text;
+    let (_, listed) = page.split_once("id=\"configurations\"").unwrap();
+    for (judge, what) in [("candidate", "first"), ("current", "second")] {
+        let kappa = format!("{:.2}</a>", comparison[what].as_f64().unwrap());
+        assert!(listed.contains(&kappa), "{judge}: no {kappa} in {page}");
+    }
+    assert!(page.contains("Agreement with people on") && listed.contains("clearly less"), "{page}");
 
     let (store, now_ms) = (&secchi.running.evaluation.store, secchi.clock.now_ms());
     let refused = activate(store, &Actor::command_line(), Some(id.clone()), None, now_ms).await.unwrap_err();

@@ -1,4 +1,7 @@
-//! Judge configurations, how far the staged one has come and what it moves, and what judging costs.
+//! Judge configurations, how far each agrees with people, how far the staged one has come and what it moves, and what judging
+//! costs.
+
+use std::collections::HashMap;
 
 use actix_web::http::StatusCode;
 use actix_web::web;
@@ -9,6 +12,7 @@ use super::judge_page::{self, Seen, Staged};
 use crate::evaluation::staging::{self, ConfigurationView, StagingError, configurations};
 use crate::evaluation::staging_moves::rank_moves;
 use crate::evaluation::usage::{Grouping, UsageQuery, judge_usage};
+use crate::evaluation::validity::gate::{AgreementChange, agreement_change};
 use crate::store::configurations::{CURRENT, STAGED};
 use crate::store::rejudgings::load_incomplete_entries;
 use crate::store::releases::load_releases;
@@ -76,6 +80,7 @@ async fn page(pages: &Pages, session: &Session, days: &Days, stood: Option<Stood
             let configurations = configurations(connection)?;
             Ok(Seen {
                 staged: staged(connection, &configurations)?,
+                agreements: agreements(connection, &configurations)?,
                 configurations,
                 settings,
                 closed,
@@ -103,4 +108,18 @@ fn staged(
         moves: rank_moves(connection, &current.id, &staged.id)?,
         stuck: load_incomplete_entries(connection, &active, &staged.id)?,
     }))
+}
+
+/// How far each configuration agrees with people beside the current one, by id; empty while none is current.
+fn agreements(
+    connection: &mut DbConnection,
+    configurations: &[ConfigurationView],
+) -> Result<HashMap<String, AgreementChange>, StoreError> {
+    let Some(current) = configurations.iter().find(|view| view.state == CURRENT) else {
+        return Ok(HashMap::new());
+    };
+    let beside = |view: &ConfigurationView| {
+        Ok((view.id.clone(), agreement_change(connection, &view.id, &current.id)?))
+    };
+    configurations.iter().map(beside).collect()
 }

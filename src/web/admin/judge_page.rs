@@ -1,5 +1,7 @@
 //! The judge as a page for maintainers: configurations, moves, spending. Decides nothing.
 
+use std::collections::HashMap;
+
 use maud::{Markup, html};
 
 use super::desk::{Sheet, Stood, act, document, foreign, table, team_link};
@@ -7,12 +9,15 @@ use super::moves::moves;
 use crate::evaluation::staging::ConfigurationView;
 use crate::evaluation::staging_moves::Move;
 use crate::evaluation::usage::{JudgeUsage, Spent, UsageRow};
+use crate::evaluation::validity::gate::AgreementChange;
 use crate::limiter::Closed;
+use crate::scoring::agreement::Compared;
 use crate::scoring::decimals::to_decimals;
 use crate::store::configurations::CURRENT;
 use crate::store::rejudgings::IncompleteEntry;
 use crate::web::charts::{Day, spend};
-use crate::web::figures::grouped;
+use crate::web::fields::capital;
+use crate::web::figures::{grouped, signed};
 use crate::web::frame::when;
 use crate::web::session::Session;
 
@@ -29,6 +34,8 @@ pub(super) struct Seen {
     /// Oldest first.
     pub(super) configurations: Vec<ConfigurationView>,
     pub(super) staged: Option<Staged>,
+    /// How far each of them agrees with people beside the current one, by id.
+    pub(super) agreements: HashMap<String, AgreementChange>,
     /// Id and model of the configuration that this server's settings describe.
     pub(super) settings: (String, String),
     /// Why this process asks the judge nothing at present.
@@ -44,7 +51,7 @@ pub(super) fn page(session: &Session, seen: &Seen, stood: Option<&Stood>) -> Mar
         section.needs aria-labelledby="needs" {
             h2 #needs { "Needs you now" }
             (needs(seen))
-            @if let Some(staged) = &seen.staged { (staging(session, staged)) }
+            @if let Some(staged) = &seen.staged { (staging(session, staged, seen.agreements.get(&staged.view.id))) }
         }
         @if let Some(staged) = &seen.staged { (moves(&staged.moves)) }
         (configurations(session, seen))
@@ -96,7 +103,7 @@ fn progress(view: &ConfigurationView) -> String {
     words(view.complete, view.entries, view.pending, view.incomplete)
 }
 
-fn staging(session: &Session, staged: &Staged) -> Markup {
+fn staging(session: &Session, staged: &Staged, agreement: Option<&AgreementChange>) -> Markup {
     let view = &staged.view;
     let is_ready = view.complete >= view.entries;
     html! {
@@ -116,6 +123,9 @@ fn staging(session: &Session, staged: &Staged) -> Markup {
         p {
             @if staged.moves.is_empty() { "No rank would move." }
             @else { a href="#moves" { (staged.moves.len()) " ranks" } " would move." }
+        }
+        @if let Some(agreement) = agreement {
+            p.wrong[agreement.is_worse()] { (capital(&agreement.words())) "." }
         }
         @if is_ready { (activation(session, view, Some(staged.moves.len()))) }
     }
@@ -152,6 +162,7 @@ fn configurations(session: &Session, seen: &Seen) -> Markup {
                 th scope="row" { code { (view.id) } br; small.wrap { (foreign(&view.model)) } }
                 td { span.badge.(kind) { (view.state) } }
                 td { (progress(view)) }
+                td { @if let Some(agreement) = seen.agreements.get(&view.id) { (agreed(view, agreement)) } }
                 td { (day(&view.created_at)) @if let Some(at) = &view.retired_at { br; small { "retired " (day(at)) } } }
                 td { @if may_activate { (activation(session, view, None)) } }
             }
@@ -159,11 +170,51 @@ fn configurations(session: &Session, seen: &Seen) -> Markup {
     };
     html! {
         h2 #configurations { "Configurations" }
-        (table("configurations", &["Configuration", "State", "What is published", "Stored", "Do"], &html! {
+        (table("configurations", &["Configuration", "State", "What is published", "Agreement with people", "Stored", "Do"], &html! {
             @for view in seen.configurations.iter().rev() { (row(view)) }
         }))
-        p { "What it is asked, and what is known of it: " a href="/judge" { "the public page" } }
+        p {
+            "Agreement is the quadratic-weighted kappa with people's means: 1 is perfect, 0 is chance. Where a configuration clearly \
+             agrees less than the current one on the same answers, activating it takes a reason. "
+            a href="/judge/agreement" { "All figures" } "; what the judge is asked: " a href="/judge" { "the public page" }
+        }
     }
+}
+
+/// How far a configuration agrees with people, and how much more or less than the current one on the same answers.
+fn agreed(view: &ConfigurationView, agreement: &AgreementChange) -> Markup {
+    match agreement {
+        AgreementChange::NoRatings => html! { "unknown" br; small.wrap { "no human ratings are imported" } },
+        AgreementChange::Unmeasured { candidate: false, .. } => html! {
+            "unknown" br; small.wrap { "measure it: " code { "secchi validity calibrate --judge " (view.id) } }
+        },
+        AgreementChange::Unmeasured { .. } => html! {
+            "known" br;
+            small.wrap {
+                a href={ "/judge/agreement?judge=" (view.id) } { "its figures" } "; the current one is not measured"
+            }
+        },
+        AgreementChange::Compared { comparison: Compared { items, first, difference, .. } } => html! {
+            a href={ "/judge/agreement?judge=" (view.id) } { (decimals(*first)) } br;
+            small.wrap {
+                "on " (items) " answers"
+                @if view.state != CURRENT {
+                    ", "
+                    @match (difference.value, difference.ci95) {
+                        (Some(value), Some([low, high])) => {
+                            (signed(value, 2)) " against the current one (" (signed(low, 2)) " to " (signed(high, 2)) ")"
+                        }
+                        _ => "the difference is not known",
+                    }
+                }
+            }
+            @if agreement.is_worse() { br; span.badge.bad { "clearly less" } }
+        },
+    }
+}
+
+fn decimals(value: Option<f64>) -> String {
+    value.map_or_else(|| "unknown".to_owned(), |value| to_decimals(value, 2))
 }
 
 fn day(rfc3339: &str) -> Markup {

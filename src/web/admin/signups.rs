@@ -101,17 +101,26 @@ fn listed(session: &Session, found: &[Compared], more: bool, all: bool, error: O
     let content = html! {
         h1 { "Sign-ups" }
         @if let Some(error) = error { (summary("That could not be done", html! { p { (capital(error)) "." } })) }
-        p {
-            @if all { a href="/admin/signups" { "Only those that wait" } }
-            @else { a href="/admin/signups?all" { "Also those that were decided" } }
+        @if all { (cards(session, found, more, all)) p { a href="/admin/signups" { "Only those that wait" } } }
+        @else {
+            section.needs aria-labelledby="needs" {
+                h2 #needs { "Needs you now" }
+                @if found.is_empty() { p.empty { "Nothing. No sign-up waits." } }
+                (cards(session, found, more, all))
+            }
+            p { a href="/admin/signups?all" { "Also those that were decided" } }
         }
-        @if found.is_empty() { p.empty { "No sign-up waits." } }
+    };
+    frame::document(&page, &content)
+}
+
+fn cards(session: &Session, found: &[Compared], more: bool, all: bool) -> Markup {
+    html! {
         ul.cards { @for compared in found { (card(session, compared)) } }
         @if let Some(last) = found.last().filter(|_| more) {
             p { a href={ "/admin/signups?before=" (last.signup.id) @if all { "&all" } } { "Older ones" } }
         }
-    };
-    frame::document(&page, &content)
+    }
 }
 
 fn card(session: &Session, Compared { signup, similar }: &Compared) -> Markup {

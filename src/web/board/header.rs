@@ -99,13 +99,18 @@ pub(super) fn lead(shown: &Shown<'_>) -> Markup {
     }
 }
 
-/// The marks of a table in a few lines, before anybody needs them.
+/// The marks of a table in one line, before anybody needs them, and all that there is to know behind it: the table itself is
+/// not to stand far below, least of all on a phone.
 pub(super) fn reading(shown: &Shown<'_>) -> Markup {
     let has_reported = shown.board.rows.iter().any(|row| row.reported);
     let column = shown.board.query.sort.column;
     html! {
-        section.reading aria-labelledby="reading" {
-            h2 #reading { "How to read this" }
+        details.reading {
+            summary #reading {
+                strong { "How to read this: " }
+                b { "81.2" } " best of its column, 80.9" i { "≈" } " cannot be told apart from it, " u { "76.0" }
+                " the highest clearly below; small figures are the 95 % interval"
+            }
             dl {
                 dt { "59.1" small { "55.4–62.7" } }
                 dd { "A score and its 95 % interval: the values that fit what was seen, had other videos been drawn." }
