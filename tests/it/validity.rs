@@ -265,7 +265,7 @@ async fn a_configuration_that_agrees_less_is_made_current_only_with_a_reason_tha
     let page = browser.get("/admin/judge").await.text;
     let (_, listed) = page.split_once("id=\"configurations\"").unwrap();
     for (judge, what) in [("candidate", "first"), ("current", "second")] {
-        let kappa = format!("{:.2}</a>", comparison[what].as_f64().unwrap());
+        let kappa = format!("{:.3}</a>", comparison[what].as_f64().unwrap());
         assert!(listed.contains(&kappa), "{judge}: no {kappa} in {page}");
     }
     assert!(page.contains("Agreement with people on") && listed.contains("clearly less"), "{page}");

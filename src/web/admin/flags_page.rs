@@ -36,15 +36,15 @@ pub(super) fn page(session: &Session, seen: &Seen, stood: Option<&Stood>) -> Mar
     let sheet = Sheet { title: "Flags", address: "/admin/flags", above: None, stood };
     let content = html! {
         p.facts { "A flag is a hint: no score depends on it, and teams do not see it." }
+        form.filters method="get" action="/admin/flags" {
+            (picker("kind", "Kind", seen.kind, FlagKind::ALL))
+            button.second type="submit" { "Show" }
+        }
         section.needs aria-labelledby="needs" {
             h2 #needs { "Needs you now" }
             @if seen.open.is_empty() { p.empty { "Nothing: no flag is open." } }
             ul.cards.wide { @for (flag, evidence) in &seen.open { li { (card(session, flag, evidence)) } } }
             @if let Some((last, _)) = seen.open.last().filter(|_| seen.more) { p { a href=(further(seen.kind, last)) { "Further ones" } } }
-        }
-        form.filters method="get" action="/admin/flags" {
-            (picker("kind", "Kind", seen.kind, FlagKind::ALL))
-            button.second type="submit" { "Show" }
         }
         h2 #closed { "Closed" }
         @if seen.closed.is_empty() { p.empty { "None yet." } } @else {

@@ -159,18 +159,21 @@ fn configurations(session: &Session, seen: &Seen) -> Markup {
         let may_activate = view.state != CURRENT && view.complete >= view.entries;
         html! {
             tr {
-                th scope="row" { code { (view.id) } br; small.wrap { (foreign(&view.model)) } }
-                td { span.badge.(kind) { (view.state) } }
+                th scope="row" { code.nowrap { (view.id) } br; small.wrap { (foreign(&view.model)) } }
+                td {
+                    span.badge.(kind) { (view.state) }
+                    br; small { "stored " (day(&view.created_at)) }
+                    @if let Some(at) = &view.retired_at { br; small { "retired " (day(at)) } }
+                }
                 td { (progress(view)) }
                 td { @if let Some(agreement) = seen.agreements.get(&view.id) { (agreed(view, agreement)) } }
-                td { (day(&view.created_at)) @if let Some(at) = &view.retired_at { br; small { "retired " (day(at)) } } }
                 td { @if may_activate { (activation(session, view, None)) } }
             }
         }
     };
     html! {
         h2 #configurations { "Configurations" }
-        (table("configurations", &["Configuration", "State", "What is published", "Agreement with people", "Stored", "Do"], &html! {
+        (table("configurations", &["Configuration", "State", "What is published", "Agreement with people", "Do"], &html! {
             @for view in seen.configurations.iter().rev() { (row(view)) }
         }))
         p {
@@ -184,7 +187,9 @@ fn configurations(session: &Session, seen: &Seen) -> Markup {
 /// How far a configuration agrees with people, and how much more or less than the current one on the same answers.
 fn agreed(view: &ConfigurationView, agreement: &AgreementChange) -> Markup {
     match agreement {
-        AgreementChange::NoRatings => html! { "unknown" br; small.wrap { "no human ratings are imported" } },
+        AgreementChange::NoRatings => {
+            html! { "unknown" br; small.wrap { "people's ratings: " code { "secchi validity import" } } }
+        }
         AgreementChange::Unmeasured { candidate: false, .. } => html! {
             "unknown" br; small.wrap { "measure it: " code { "secchi validity calibrate --judge " (view.id) } }
         },
@@ -202,7 +207,7 @@ fn agreed(view: &ConfigurationView, agreement: &AgreementChange) -> Markup {
                     ", "
                     @match (difference.value, difference.ci95) {
                         (Some(value), Some([low, high])) => {
-                            (signed(value, 2)) " against the current one (" (signed(low, 2)) " to " (signed(high, 2)) ")"
+                            (signed(value, 3)) " against the current one (" (signed(low, 3)) " to " (signed(high, 3)) ")"
                         }
                         _ => "the difference is not known",
                     }
@@ -214,7 +219,7 @@ fn agreed(view: &ConfigurationView, agreement: &AgreementChange) -> Markup {
 }
 
 fn decimals(value: Option<f64>) -> String {
-    value.map_or_else(|| "unknown".to_owned(), |value| to_decimals(value, 2))
+    value.map_or_else(|| "unknown".to_owned(), |value| to_decimals(value, 3))
 }
 
 fn day(rfc3339: &str) -> Markup {
