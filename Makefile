@@ -4,7 +4,7 @@
 .PHONY: help setup build demo test check check-harnesses check-latex check-s3 check-statistics bench soak wheel
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install what Debian must provide, where it is missing (root or sudo)
 	@.ci/setup
