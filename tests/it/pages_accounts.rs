@@ -8,6 +8,7 @@ use secchi::evaluation::quota::{Grant, grant_quota};
 
 use crate::operations::val_answers;
 use crate::pages::{Browser, with_val};
+use crate::pages_admin::needs;
 use crate::support::{NOON_MS, Options, Secchi, TestTeam};
 
 /// The key that a page tells.
@@ -151,7 +152,7 @@ async fn an_applicant_is_approved_and_takes_the_key_once() {
     let maintainer = Browser::signed_in(&secchi, &secchi.maintainer("harbour").await).await;
     let page = maintainer.get("/admin/signups").await.text;
     for part in ["Reef &lt;Lab&gt;", "lab@reef.example", "the same e-mail"] {
-        assert!(page.contains(part), "no `{part}` in {page}");
+        assert!(needs(&page).contains(part), "no `{part}` in {page}");
     }
     let id = |slug: &str| {
         let (_, rest) = page.split_once(&format!("<code>{slug}</code></p>")).unwrap();
@@ -165,7 +166,7 @@ async fn an_applicant_is_approved_and_takes_the_key_once() {
     let approve = format!("/admin/signups/{first}/approve");
     assert_eq!(maintainer.send(&approve, &[]).await.location, "/admin/signups");
     assert_eq!(maintainer.send(&approve, &[]).await.status, 409);
-    assert!(maintainer.get("/admin/signups").await.text.contains("No sign-up waits."));
+    assert!(needs(&maintainer.get("/admin/signups").await.text).contains("No sign-up waits."));
     assert!(maintainer.get("/admin/signups?all").await.text.contains("twice"));
 
     assert!(nobody.get(&mine).await.text.contains("Show the key"));
