@@ -12,6 +12,9 @@ use crate::domain::actor::Actor;
 use crate::domain::instant::rfc3339;
 use crate::domain::question::Split;
 use crate::domain::submission::SubmissionState;
+use crate::evaluation::anew::{
+    AnewError, Rejudging, cancel_rejudging, find_rejudging, rejudge_stored, rejudging_cost,
+};
 use crate::evaluation::catalogue::Catalogue;
 use crate::evaluation::judges::Judges;
 use crate::evaluation::lifecycle::{LifecycleError, retry_stored, withdraw_stored};
@@ -26,6 +29,7 @@ use crate::telemetry::Metrics;
 pub enum SubmissionCommand {
     List(ListArgs),
     Retry(RetryArgs),
+    Rejudge(RejudgeArgs),
     Withdraw(WithdrawArgs),
     Note(NoteArgs),
     Notes(NotesArgs),
@@ -87,6 +91,31 @@ pub struct RetryArgs {
     judge: JudgeSettings,
 }
 
+/// Ask the judge about all answers of a scored submission again that it has scored
+///
+/// For whoever does not believe the judgements. Until the last answer is judged the entry keeps its scores; then new judgements
+/// replace the old ones in one step, also for other submissions that gave one of the answers. What maintainers decided by
+/// hand stays. A running server or worker takes it up within a minute.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  secchi submission rejudge 019aa4f2-0000-7000-8000-000000000000 --dry-run\n  secchi submission rejudge 019aa4f2-0000-7000-8000-000000000000 --reason \"the provider had an outage\"\n  secchi submission rejudge 019aa4f2-0000-7000-8000-000000000000 --cancel"
+)]
+pub struct RejudgeArgs {
+    #[command(flatten)]
+    one: OneArgs,
+    /// Why, for the audit log
+    #[arg(long, required_unless_present_any = ["dry_run", "cancel"])]
+    reason: Option<String>,
+    /// Say what would be asked, what it costs at most and whom it touches, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Give up what was asked for before: everything stays as it is
+    #[arg(long, conflicts_with_all = ["dry_run", "reason"])]
+    cancel: bool,
+    #[command(flatten)]
+    judge: JudgeSettings,
+}
+
 /// Take a scored submission off every board for good; its team and its address say why
 #[derive(Debug, Args)]
 #[command(
@@ -133,8 +162,7 @@ pub async fn run(command: SubmissionCommand) -> anyhow::Result<()> {
                 let judges = Judges::alone(&judge, Arc::new(Metrics::new(false)?))?;
                 let cost = retry_cost(&store, &Catalogue::default(), &judges, &id).await?;
                 let StagingCost { answers, reused, calls, cost_usd, .. } = &cost;
-                let usd = cost_usd
-                    .map_or_else(|| "an unknown sum".into(), |usd| format!("${}", to_decimals(usd, 2)));
+                let usd = dollars(*cost_usd);
                 let sentence = format!(
                     "{answers} answer(s) are scored by a judge; {reused} judgement(s) stand and are not asked again, \
                      {calls} call(s) are made, {usd} at the prices of the settings"
@@ -146,6 +174,7 @@ pub async fn run(command: SubmissionCommand) -> anyhow::Result<()> {
                 format!("`{id}` is `{}` again; a running server or worker takes it up", retried.0.state);
             said(json, &line(&retried.0), &sentence)
         }
+        SubmissionCommand::Rejudge(arguments) => rejudge(arguments, &actor, now_ms).await,
         SubmissionCommand::Withdraw(WithdrawArgs { one: OneArgs { id, json, store }, reason }) => {
             let store = Store::open(&store.database_url).await?;
             let what = (id.as_str(), reason.as_str());
@@ -168,6 +197,50 @@ pub async fn run(command: SubmissionCommand) -> anyhow::Result<()> {
             println!("{}", table(&["when", "who", "what"], rows));
             Ok(())
         }
+    }
+}
+
+async fn rejudge(arguments: RejudgeArgs, actor: &Actor, now_ms: i64) -> anyhow::Result<()> {
+    let RejudgeArgs { one: OneArgs { id, json, store }, reason, dry_run, cancel, judge } = arguments;
+    let store = Store::open(&store.database_url).await?;
+    if cancel {
+        cancel_rejudging(&store, actor, &id, now_ms).await.map_err(known_anew)?;
+        let value = serde_json::json!({ "submission": id, "pending": false });
+        return said(json, &value, &format!("rejudging `{id}` is given up; everything stays as it is"));
+    }
+    let judges = Judges::alone(&judge, Arc::new(Metrics::new(false)?))?;
+    let catalogue = Catalogue::default();
+    let (cost, done) = if dry_run {
+        (rejudging_cost(&store, &catalogue, &judges, &id, now_ms).await, "would be")
+    } else {
+        let request = (id.as_str(), reason.as_deref().unwrap_or_default());
+        rejudge_stored(&store, &catalogue, actor, request, now_ms).await.map_err(known_anew)?;
+        (find_rejudging(&store, &catalogue, &judges, &id, now_ms).await, "are")
+    };
+    let cost = cost.map_err(known_anew)?;
+    let Rejudging { calls, others, decided, cost_usd, budget_spent, .. } = &cost;
+    let mut sentence = format!(
+        "{calls} answer(s) {done} asked about again, {} at most at the prices of the settings; {others} other \
+         submission(s) gave some of them too and take over what comes; {decided} decided by hand stay",
+        dollars(*cost_usd)
+    );
+    if *budget_spent {
+        sentence += "; today's budget is spent, so that it waits till tomorrow";
+    }
+    if !dry_run {
+        sentence += "; until the last is judged everything stays as it is";
+    }
+    said(json, &serde_json::to_value(&cost)?, &sentence)
+}
+
+fn dollars(cost_usd: Option<f64>) -> String {
+    cost_usd.map_or_else(|| "an unknown sum".into(), |usd| format!("${}", to_decimals(usd, 2)))
+}
+
+fn known_anew(error: AnewError) -> anyhow::Error {
+    match error {
+        AnewError::Lifecycle(error) => known(error),
+        other => other.into(),
     }
 }
 

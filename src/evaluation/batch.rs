@@ -2,6 +2,7 @@
 //! nothing of calls.
 
 use crate::domain::outcome::{FailureReason, Outcome};
+use crate::store::configurations::lock_configuration;
 use crate::store::failures::{self, FailureRow};
 use crate::store::judgements::{self, JudgementRow, SpendRow};
 use crate::store::leases::{Lease, confirm_lease};
@@ -37,6 +38,8 @@ pub(super) struct Batch {
     pub(super) under: Under,
     /// Whether the submission's own progress stays as it is.
     pub(super) is_rejudging: bool,
+    /// Where older judgements do not count: what is new waits until the last answer is judged, and no outcome is stored.
+    pub(super) anew_since_ms: Option<i64>,
     /// Whether money was reserved for the calls.
     pub(super) has_reserved: bool,
     pub(super) judgements: Vec<JudgementRow>,
@@ -63,6 +66,13 @@ impl Batch {
     /// Stores it; none if the lease was lost, and then only what was paid for.
     pub(super) fn store(mut self, connection: &mut DbConnection) -> Result<Option<Stored>, StoreError> {
         let goes_on = !self.judgements.is_empty();
+        if let Some(since_ms) = self.anew_since_ms {
+            let id = &self.under.configuration_id;
+            // Whoever lets what waits stand holds it too, so that it is not exchanged under its hands.
+            lock_configuration(connection, id)?;
+            let keys: Vec<String> = self.judgements.iter().map(|row| row.key.clone()).collect();
+            judgements::delete_waiting_before(connection, id, &keys, since_ms)?;
+        }
         judgements::insert_judgements(connection, self.judgements)?;
         judgements::add_spend(connection, self.spend)?;
         if self.has_reserved {
@@ -78,7 +88,9 @@ impl Batch {
                 self.progress.failed += 1;
             }
         }
-        scores::save_outcomes(connection, &self.lease.name, &self.under, &self.outcomes)?;
+        if self.anew_since_ms.is_none() {
+            scores::save_outcomes(connection, &self.lease.name, &self.under, &self.outcomes)?;
+        }
         if !self.is_rejudging {
             submissions::update_progress(connection, &self.lease.name, self.progress)?;
             if goes_on {

@@ -62,12 +62,19 @@ impl Ending {
         if self.failed() == 0 { SubmissionState::Scored } else { SubmissionState::Incomplete }
     }
 
-    /// Stores outcomes and scores, which are complete unless an answer has failed.
+    /// Stores outcomes and scores, which are complete unless an answer has failed; while one waits there are none to store.
     pub(super) fn save(&self, connection: &mut DbConnection, id: &str) -> Result<(), StoreError> {
         let Ending { under, of, outcomes, columns, decided } = self;
         scores::save_outcomes(connection, id, under, outcomes)?;
-        scores::save_scores(connection, id, under, columns, *of, self.failed() == 0)?;
+        if !outcomes.contains(&Outcome::Pending) {
+            scores::save_scores(connection, id, under, columns, *of, self.failed() == 0)?;
+        }
         note_decided(connection, id, under, decided)
+    }
+
+    /// By question position.
+    pub(super) fn outcomes(&self) -> &Vec<Outcome> {
+        &self.outcomes
     }
 
     /// What the scores stand under.

@@ -18,7 +18,7 @@ use crate::store::configurations::{
 use crate::store::decisions::{Decision, load_decisions};
 use crate::store::publication::find_withdrawn_at_ms;
 use crate::store::releases::{Release, load_release, load_releases};
-use crate::store::scores::{Under, load_scores};
+use crate::store::scores::{Under, find_rejudged_at_ms, load_scores};
 use crate::store::submissions::{Submission, find_submission};
 use crate::store::{DbConnection, Store, StoreError};
 
@@ -87,6 +87,8 @@ pub struct Entry {
     pub submitted_at: String,
     /// When it was scored.
     pub scored_at: Option<String>,
+    /// When maintainers had the judge asked again, so that these scores replaced others; null where they never did.
+    pub rejudged_at: Option<String>,
 }
 
 /// An answer that maintainers decided by hand.
@@ -246,12 +248,13 @@ fn entry(connection: &mut DbConnection, submission: Submission, is_named: bool) 
     let release = load_release(connection, &submission.release_id)?;
     let judge = judge_head(connection, submission.configuration_id.as_deref())?;
     let current_judge = find_current_configuration(connection)?.map(|row| row.id);
-    let (scores, decisions) = match Under::of(&submission) {
+    let (scores, decisions, rejudged_at_ms) = match Under::of(&submission) {
         Some(under) => (
             load_scores(connection, &submission.id, &under)?,
             load_decisions(connection, &submission.id, &under)?,
+            find_rejudged_at_ms(connection, &submission.id, &under)?,
         ),
-        None => (Vec::new(), Vec::new()),
+        None => (Vec::new(), Vec::new(), None),
     };
     let metadata = submission.metadata.clone();
     Ok(Entry {
@@ -276,5 +279,6 @@ fn entry(connection: &mut DbConnection, submission: Submission, is_named: bool) 
         code_version: env!("CARGO_PKG_VERSION"),
         submitted_at: instant::rfc3339(submission.created_at_ms),
         scored_at: submission.finished_at_ms.map(instant::rfc3339),
+        rejudged_at: rejudged_at_ms.map(instant::rfc3339),
     })
 }

@@ -9,7 +9,7 @@ use crate::domain::line::Line;
 use crate::domain::question::Split;
 use crate::store::configurations::{ConfigurationRow, lock_configuration};
 use crate::store::leases::{self, Lease, claim_lease, confirm_lease, release_lease, renew_lease};
-use crate::store::scores::Under;
+use crate::store::rejudgings::Due;
 use crate::store::submissions::{self, Submission};
 use crate::store::{DbConnection, StoreError, load_board_revision, rejudgings};
 
@@ -33,8 +33,8 @@ pub(super) struct Held {
     /// The right to work on it.
     pub(super) lease: Lease,
     pub(super) submission: Submission,
-    /// What it is to be rejudged under; none where its own judging has not ended.
-    pub(super) rejudged_under: Option<Under>,
+    /// How it is to be rejudged; none where its own judging has not ended.
+    pub(super) due: Option<Due>,
 }
 
 /// Claims the submission `id` for `owner`; none if another process holds it or there is nothing to do about it.
@@ -52,10 +52,10 @@ pub(super) async fn claim(
             };
             // Only now: whoever held the lease before may have moved it till then.
             let submission = submissions::find_submission(connection, &name)?;
-            let rejudged_under = rejudgings::find_due(connection, &name, now_ms)?;
+            let due = rejudgings::find_due(connection, &name, now_ms)?;
             match submission {
-                Some(submission) if !submission.state.is_final() || rejudged_under.is_some() => {
-                    Ok(Some(Held { lease, submission, rejudged_under }))
+                Some(submission) if !submission.state.is_final() || due.is_some() => {
+                    Ok(Some(Held { lease, submission, due }))
                 }
                 _ => {
                     release_lease(connection, &lease)?;

@@ -75,6 +75,8 @@ pub struct Work<'a> {
     pub lease: &'a Lease,
     /// Whether this is beside the submission's own judging, whose progress then stays.
     pub is_rejudging: bool,
+    /// Where all answers are asked about again: older judgements do not count, and no outcome is stored before the last.
+    pub anew_since_ms: Option<i64>,
 }
 
 /// Judges pending answers until none is left, others wait, the judge is out of reach or `stopping` turns true.
@@ -344,7 +346,7 @@ async fn call(
 }
 
 /// The answers that wait for a judge, with the keys under which their judgements stand.
-fn pending(work: &Work<'_>, outcomes: &[Outcome]) -> Vec<Pending> {
+pub(super) fn pending(work: &Work<'_>, outcomes: &[Outcome]) -> Vec<Pending> {
     let waiting = outcomes.iter().enumerate().filter(|(_, outcome)| **outcome == Outcome::Pending);
     waiting
         .filter_map(|(place, _)| {

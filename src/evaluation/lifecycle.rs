@@ -269,6 +269,8 @@ fn resume(
 
 /// Makes the incomplete rejudgings of a submission pending again; false if there are none.
 fn retry_rejudgings(connection: &mut DbConnection, id: &str) -> Result<bool, StoreError> {
+    // Fences off whoever replaces judgements, so that the outcomes that are read next stay as they are.
+    leases::revoke_lease(connection, id)?;
     let incomplete = rejudgings::load_incomplete(connection, id)?;
     for under in &incomplete {
         reopen_failed(connection, id, under)?;

@@ -4,6 +4,8 @@
 #[cfg(feature = "server")]
 pub mod activating;
 #[cfg(feature = "server")]
+pub mod anew;
+#[cfg(feature = "server")]
 pub mod anonymity;
 #[cfg(feature = "server")]
 pub mod answers;
@@ -80,11 +82,15 @@ pub mod release_views;
 #[cfg(feature = "server")]
 pub mod rendered;
 #[cfg(feature = "server")]
+mod replacing;
+#[cfg(feature = "server")]
 pub mod report;
 #[cfg(feature = "server")]
 mod reserving;
 #[cfg(feature = "server")]
 pub mod series;
+#[cfg(feature = "server")]
+mod sharing;
 #[cfg(feature = "server")]
 pub mod spool;
 #[cfg(feature = "server")]

@@ -1,13 +1,15 @@
 //! Scoring what is published under another release or judge configuration than its own: under a staged one, and under those
-//! of the board where an entry was published after a change. Knows nothing of how they become staged, active or current.
+//! of the board where an entry was published after a change; and once more under its own. Knows nothing of how they become
+//! staged, active or current.
 
 use tokio::sync::watch;
 
 use crate::domain::line::Line;
 use crate::domain::outcome::Outcome;
+use crate::store::anew::delete_unwanted_anew;
 use crate::store::configurations::ConfigurationRow;
 use crate::store::leases::{Lease, release_lease};
-use crate::store::rejudgings;
+use crate::store::rejudgings::{self, Due};
 use crate::store::releases::load_release;
 use crate::store::scores::Under;
 use crate::store::submissions::Submission;
@@ -19,11 +21,13 @@ use super::grading::grade;
 use super::holding::{fenced, fenced_under, note_rest};
 use super::intake::deliver;
 use super::judging::{SliceEnd, Work, judge_slice};
+use super::replacing::replace;
 use super::work::{WorkError, answered, stored_outcomes};
 
 /// Makes the list of rejudgings that wait agree with what is published, and with what that is to stand under.
 pub(super) fn settle_rejudgings(connection: &mut DbConnection, now_ms: i64) -> Result<(), StoreError> {
     rejudgings::delete_unwanted(connection)?;
+    delete_unwanted_anew(connection)?;
     for target in rejudgings::load_targets(connection)? {
         rejudgings::insert_missing(connection, &target, now_ms)?;
     }
@@ -35,23 +39,35 @@ pub(super) async fn rejudge(
     evaluation: &Evaluation,
     lease: &Lease,
     submission: &Submission,
-    under: &Under,
+    due: &Due,
     stopping: &mut watch::Receiver<bool>,
 ) -> Result<&'static str, WorkError> {
+    let Due { under, anew_since_ms } = due;
     let (release, answers) = answered(evaluation, submission, &under.release_id).await?;
-    let mut outcomes = match stored_outcomes(evaluation, &submission.id, under).await? {
-        Some(outcomes) => outcomes,
-        None => grade(&release.key, &answers).outcomes,
+    let stored = match anew_since_ms {
+        None => stored_outcomes(evaluation, &submission.id, under).await?,
+        // Those that are stored are shown.
+        Some(_) => None,
     };
-    let configuration_id = under.configuration_id.as_str();
-    let work = Work { submission, release, answers: &answers, configuration_id, lease, is_rejudging: true };
+    let mut outcomes = stored.unwrap_or_else(|| grade(&release.key, &answers).outcomes);
+    let work = Work {
+        submission,
+        release,
+        answers: &answers,
+        configuration_id: &under.configuration_id,
+        lease,
+        is_rejudging: true,
+        anew_since_ms: *anew_since_ms,
+    };
     match judge_slice(evaluation, &work, &mut outcomes, stopping).await? {
-        SliceEnd::Complete => finish(evaluation, &work, outcomes).await,
-        SliceEnd::Yielded => {
-            put_back(evaluation, lease, under, 0).await?;
-            deliver(evaluation, Line::background(submission.metadata.split), &submission.id).await;
-            Ok("requeued")
-        }
+        SliceEnd::Complete => match anew_since_ms {
+            None => finish(evaluation, &work, outcomes).await,
+            Some(since_ms) => match replace(evaluation, &work, outcomes, *since_ms).await? {
+                Some(outcome) => Ok(outcome),
+                None => hand_on(evaluation, &work, under).await,
+            },
+        },
+        SliceEnd::Yielded => hand_on(evaluation, &work, under).await,
         // The reconciler delivers it in a while.
         SliceEnd::Elsewhere => put_back(evaluation, lease, under, 0).await,
         SliceEnd::Paused { rest_ms, .. } => put_back(evaluation, lease, under, rest_ms).await,
@@ -97,6 +113,14 @@ pub(super) fn end_rejudging(
         standing::update_standing(connection, &[id.to_owned()], under)?;
     }
     Ok(complete)
+}
+
+/// Gives a submission back, to be taken up again behind what waits.
+async fn hand_on(evaluation: &Evaluation, work: &Work<'_>, under: &Under) -> Result<&'static str, WorkError> {
+    put_back(evaluation, work.lease, under, 0).await?;
+    let submission = work.submission;
+    deliver(evaluation, Line::background(submission.metadata.split), &submission.id).await;
+    Ok("requeued")
 }
 
 /// Gives a submission back, to be taken up again after a rest.

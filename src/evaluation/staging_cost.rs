@@ -62,10 +62,10 @@ pub struct StagingCost {
 }
 
 /// A judgement that an entry needs.
-struct Needed {
-    key: String,
+pub(super) struct Needed {
+    pub(super) key: String,
     rubric: Rubric,
-    tokens: TokenEstimate,
+    pub(super) tokens: TokenEstimate,
 }
 
 /// Works out what judging entries, each under a release, takes under `candidate`, which need not be stored.
@@ -148,7 +148,7 @@ pub async fn retry_cost(
 }
 
 /// The judgements that an entry needs, one for each of its answers that a judge scores.
-fn needed(
+pub(super) fn needed(
     release: &GradingRelease,
     answers: &[Option<String>],
     configuration: &Configuration,

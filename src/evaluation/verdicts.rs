@@ -10,8 +10,9 @@ use crate::domain::question::Rubric;
 use crate::domain::submission::PausedFor;
 use crate::judge::{Asked, Failure, ItemReason, Usage, Verdict};
 use crate::limiter::Pass;
+use crate::store::configurations::lock_configuration;
 use crate::store::failures::{FailureRow, load_failures};
-use crate::store::judgements::{self, JudgementRow, SpendRow};
+use crate::store::judgements::{JudgementRow, STANDS, SpendRow, WAITS, load_judged, load_judged_since};
 use crate::store::scores::Under;
 use crate::store::submissions::Progress;
 use crate::store::{DbConnection, StoreError, claims};
@@ -101,11 +102,15 @@ impl<'a> Ledger<'a> {
     /// Takes over judgements that stand already and gives back what is left to ask.
     pub(super) async fn reuse(&mut self, pending: Vec<Pending>) -> Result<Vec<Pending>, WorkError> {
         let keys: Vec<String> = pending.iter().map(|pending| pending.key.clone()).collect();
-        let configuration_id = self.work.configuration_id.to_owned();
+        let (configuration_id, since_ms) = (self.work.configuration_id.to_owned(), self.work.anew_since_ms);
         let standing: Result<Standing, StoreError> = self
             .evaluation
             .store
-            .read(move |connection| judgements::load_judged(connection, &configuration_id, &keys))
+            .write_recoverable(move |connection| {
+                // Either what is replaced just now is seen, or whoever replaces it sees this lease.
+                lock_configuration(connection, &configuration_id)?;
+                load_standing(connection, &configuration_id, &keys, since_ms)
+            })
             .await;
         self.take_over(pending, &standing?).await
     }
@@ -127,6 +132,7 @@ impl<'a> Ledger<'a> {
     pub(super) async fn claim(&mut self, pending: Vec<Pending>) -> Result<Vec<Pending>, WorkError> {
         let keys: Vec<String> = pending.iter().map(|pending| pending.key.clone()).collect();
         let (configuration_id, lease) = (self.work.configuration_id.to_owned(), self.work.lease.clone());
+        let since_ms = self.work.anew_since_ms;
         let now_ms = self.evaluation.clock.now_ms();
         let claimed: Result<(HashSet<String>, Standing), StoreError> = self
             .evaluation
@@ -134,7 +140,7 @@ impl<'a> Ledger<'a> {
             .write_recoverable(move |connection| {
                 let own = claims::claim_keys(connection, &configuration_id, &lease, &keys, now_ms)?;
                 // Only now: whoever claimed a key before has stored its judgement by the time that the claim ends.
-                Ok((own, judgements::load_judged(connection, &configuration_id, &keys)?))
+                Ok((own, load_standing(connection, &configuration_id, &keys, since_ms)?))
             })
             .await;
         let (own, standing) = claimed?;
@@ -249,7 +255,7 @@ impl<'a> Ledger<'a> {
         JudgementRow {
             configuration_id: self.work.configuration_id.to_owned(),
             key: pending.key.clone(),
-            vote: 0,
+            vote: if self.work.anew_since_ms.is_some() { WAITS } else { STANDS },
             question_id: question_id.to_owned(),
             scores: serde_json::json!(verdict.scores).to_string(),
             explanations: serde_json::json!(verdict.explanations).to_string(),
@@ -258,7 +264,8 @@ impl<'a> Ledger<'a> {
             cached_tokens: tokens(usage.cached_tokens),
             completion_tokens: tokens(usage.completion_tokens),
             cost_usd: self.evaluation.judges.cost_usd(usage),
-            created_at_ms: self.evaluation.clock.now_ms(),
+            // Whatever another machine's clock said when all were asked for again.
+            created_at_ms: self.evaluation.clock.now_ms().max(self.work.anew_since_ms.unwrap_or_default()),
         }
     }
 
@@ -270,6 +277,7 @@ impl<'a> Ledger<'a> {
             lease: self.work.lease.clone(),
             under: self.under(),
             is_rejudging: self.work.is_rejudging,
+            anew_since_ms: self.work.anew_since_ms,
             has_reserved: self.evaluation.judges.budget_usd().is_some(),
             judgements,
             spend,
@@ -370,6 +378,19 @@ impl<'a> Ledger<'a> {
     pub(super) async fn release(&self) -> Result<(), StoreError> {
         let lease = self.work.lease.clone();
         self.evaluation.store.write(move |connection| claims::release_keys(connection, &lease)).await
+    }
+}
+
+/// The scores that count under these keys.
+pub(super) fn load_standing(
+    connection: &mut DbConnection,
+    configuration_id: &str,
+    keys: &[String],
+    anew_since_ms: Option<i64>,
+) -> Result<Standing, StoreError> {
+    match anew_since_ms {
+        None => load_judged(connection, configuration_id, keys),
+        Some(since_ms) => load_judged_since(connection, configuration_id, keys, since_ms),
     }
 }
 

@@ -87,15 +87,15 @@ async fn held_work(
     held: Held,
     stopping: &mut watch::Receiver<bool>,
 ) -> Result<(), WorkError> {
-    let Held { lease, submission, rejudged_under } = held;
+    let Held { lease, submission, due } = held;
     let gives_up = lease.attempts > MAX_ATTEMPTS;
     if gives_up {
         let (submission, attempts) = (&submission.id, lease.attempts);
         tracing::error!(submission, attempts, "parked: it fails again and again");
     }
-    let (kind, outcome) = match (&rejudged_under, submission.state) {
-        (Some(id), _) if gives_up => ("rejudge", give_up(evaluation, &lease, id).await),
-        (Some(id), _) => ("rejudge", rejudge(evaluation, &lease, &submission, id, stopping).await),
+    let (kind, outcome) = match (&due, submission.state) {
+        (Some(due), _) if gives_up => ("rejudge", give_up(evaluation, &lease, &due.under).await),
+        (Some(due), _) => ("rejudge", rejudge(evaluation, &lease, &submission, due, stopping).await),
         (None, state) => {
             let kind = if state == SubmissionState::Judging { "judge" } else { "grade" };
             let outcome = if gives_up {
@@ -148,6 +148,7 @@ async fn slice(
         configuration_id: &configuration_id,
         lease,
         is_rejudging: false,
+        anew_since_ms: None,
     };
     let end = judge_slice(evaluation, &work, &mut outcomes, stopping).await?;
     match end {

@@ -15,7 +15,7 @@ use crate::evaluation::series::withheld_warning;
 use crate::evaluation::standing::JudgeHead;
 use crate::evaluation::waiting::{QueuePlace, queue_place};
 use crate::store::decisions::load_decisions;
-use crate::store::scores::{Under, load_scores};
+use crate::store::scores::{Under, find_rejudged_at_ms, load_scores};
 use crate::store::submissions::{Progress, Submission, SubmissionFilter, search_submissions};
 use crate::store::{DbConnection, StoreError};
 
@@ -87,6 +87,8 @@ pub struct SubmissionView {
     judge: Option<JudgeHead>,
     /// How many answers maintainers decided by hand, since the judge gave no score for them.
     decided_by_hand: usize,
+    /// When maintainers had the judge asked again, so that these scores replaced others; null where they never did.
+    rejudged_at: Option<String>,
     /// What was odd about the file.
     warnings: Vec<Warning>,
     /// Why it was taken off the board, if it was.
@@ -110,12 +112,13 @@ pub(super) fn view(
     queue: Option<QueuePlace>,
 ) -> Result<SubmissionView, StoreError> {
     let judge = judge_head(connection, submission.configuration_id.as_deref())?;
-    let (scores, decisions) = match Under::of(&submission) {
+    let (scores, decisions, rejudged_at_ms) = match Under::of(&submission) {
         Some(under) => (
             load_scores(connection, &submission.id, &under)?,
             load_decisions(connection, &submission.id, &under)?,
+            find_rejudged_at_ms(connection, &submission.id, &under)?,
         ),
-        None => (Vec::new(), Vec::new()),
+        None => (Vec::new(), Vec::new(), None),
     };
     let progress = ProgressView::of(&submission);
     let mut warnings = submission.warnings.clone();
@@ -142,6 +145,7 @@ pub(super) fn view(
         scores: score_cells(&scores),
         judge,
         decided_by_hand: decisions.len(),
+        rejudged_at: rejudged_at_ms.map(instant::rfc3339),
         warnings,
         withdrawn_reason: submission.withdrawn_reason,
         created_at: instant::rfc3339(submission.created_at_ms),

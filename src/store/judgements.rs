@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-use diesel::dsl::{exists, sum};
+use diesel::dsl::{exists, max, sum};
 use diesel::prelude::*;
 use diesel::upsert::excluded;
 
@@ -15,6 +15,12 @@ use super::{DbConnection, Result, StoreError};
 /// Keys of one SELECT; SQLite takes at most 32,766 parameters.
 const BATCH: usize = 1000;
 
+/// The vote that counts.
+pub const STANDS: i32 = 0;
+
+/// The vote of a judgement that replaces the one that counts once its submission is judged anew as a whole.
+pub const WAITS: i32 = 1;
+
 /// A judgement as stored.
 #[derive(Debug, Clone, PartialEq, Insertable)]
 #[diesel(table_name = judgements, treat_none_as_default_value = false)]
@@ -23,7 +29,7 @@ pub struct JudgementRow {
     pub configuration_id: String,
     /// Hash of the question as judged and the normalised answer.
     pub key: String,
-    /// Which of several votes on the same answer; 0 is the first.
+    /// [`STANDS`], [`WAITS`], or a higher number where it was replaced.
     pub vote: i32,
     /// The question, for people who read the table.
     pub question_id: String,
@@ -87,19 +93,109 @@ pub fn load_judged(
 ) -> Result<HashMap<String, [u8; 3]>> {
     let mut found = HashMap::with_capacity(keys.len());
     for keys in keys.chunks(BATCH) {
-        let rows: Vec<(String, String)> = judgements::table
+        let rows = judgements::table
             .filter(judgements::configuration_id.eq(configuration_id))
-            .filter(judgements::vote.eq(0))
+            .filter(judgements::vote.eq(STANDS))
             .filter(judgements::key.eq_any(keys))
             .select((judgements::key, judgements::scores))
             .load(connection)?;
-        for (key, scores) in rows {
-            let scores = serde_json::from_str(&scores)
-                .map_err(|_| StoreError::Unknown { what: "judgement", value: scores.clone() })?;
-            found.insert(key, scores);
-        }
+        add_scores(&mut found, rows)?;
     }
     Ok(found)
+}
+
+/// The scores that count under these keys of a configuration where none does that is older than `since_ms`, save those
+/// of maintainers.
+pub fn load_judged_since(
+    connection: &mut DbConnection,
+    configuration_id: &str,
+    keys: &[String],
+    since_ms: i64,
+) -> Result<HashMap<String, [u8; 3]>> {
+    let mut found = HashMap::with_capacity(keys.len());
+    for keys in keys.chunks(BATCH) {
+        // One that stands since that very instant may have been there before.
+        let stands = judgements::vote
+            .eq(STANDS)
+            .and(judgements::created_at_ms.gt(since_ms).or(judgements::decided_by.is_not_null()));
+        let waits = judgements::vote.eq(WAITS).and(judgements::created_at_ms.ge(since_ms));
+        let rows = judgements::table
+            .filter(judgements::configuration_id.eq(configuration_id))
+            .filter(judgements::key.eq_any(keys))
+            .filter(stands.or(waits))
+            // What waits is newer.
+            .order(judgements::vote)
+            .select((judgements::key, judgements::scores))
+            .load(connection)?;
+        add_scores(&mut found, rows)?;
+    }
+    Ok(found)
+}
+
+fn add_scores(found: &mut HashMap<String, [u8; 3]>, rows: Vec<(String, String)>) -> Result<()> {
+    for (key, scores) in rows {
+        let scores = serde_json::from_str(&scores)
+            .map_err(|_| StoreError::Unknown { what: "judgement", value: scores.clone() })?;
+        found.insert(key, scores);
+    }
+    Ok(())
+}
+
+/// Forgets judgements under these keys that wait since before `since_ms`: what they waited for has fallen away, or asks
+/// again.
+pub fn delete_waiting_before(
+    connection: &mut DbConnection,
+    configuration_id: &str,
+    keys: &[String],
+    since_ms: i64,
+) -> Result<()> {
+    for keys in keys.chunks(BATCH) {
+        let older = judgements::table
+            .filter(judgements::configuration_id.eq(configuration_id))
+            .filter(judgements::key.eq_any(keys))
+            .filter(judgements::vote.eq(WAITS))
+            .filter(judgements::created_at_ms.lt(since_ms));
+        diesel::delete(older).execute(connection)?;
+    }
+    Ok(())
+}
+
+/// Lets judgements under these keys that wait stand instead of those that stand, which are kept as further votes.
+pub fn replace_judgements(
+    connection: &mut DbConnection,
+    configuration_id: &str,
+    keys: &[String],
+) -> Result<()> {
+    for keys in keys.chunks(BATCH) {
+        let of_keys = |keys: &[String]| {
+            judgements::configuration_id
+                .eq(configuration_id.to_owned())
+                .and(judgements::key.eq_any(keys.to_vec()))
+        };
+        let waiting: Vec<String> = judgements::table
+            .filter(of_keys(keys))
+            .filter(judgements::vote.eq(WAITS))
+            .select(judgements::key)
+            .load(connection)?;
+        let last: Vec<(String, Option<i32>)> = judgements::table
+            .filter(of_keys(&waiting))
+            .group_by(judgements::key)
+            .select((judgements::key, max(judgements::vote)))
+            .load(connection)?;
+        let mut by_last = BTreeMap::<i32, Vec<String>>::new();
+        for (key, last) in last {
+            by_last.entry(last.unwrap_or(WAITS)).or_default().push(key);
+        }
+        for (last, keys) in by_last {
+            diesel::update(judgements::table.filter(of_keys(&keys)).filter(judgements::vote.eq(STANDS)))
+                .set(judgements::vote.eq(last + 1))
+                .execute(connection)?;
+        }
+        diesel::update(judgements::table.filter(of_keys(&waiting)).filter(judgements::vote.eq(WAITS)))
+            .set(judgements::vote.eq(STANDS))
+            .execute(connection)?;
+    }
+    Ok(())
 }
 
 /// Stores judgements; one that stands already is kept.

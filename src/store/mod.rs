@@ -2,6 +2,7 @@
 //! composes several of them in one transaction; they know no rules beyond the tables'.
 
 pub mod accepting;
+pub mod anew;
 pub mod archive;
 pub mod audit;
 pub mod calibrations;

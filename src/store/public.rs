@@ -117,7 +117,7 @@ const PUBLIC: [(&str, &str); 16] = [
     (
         "scores",
         "SELECT scores.submission_id, scores.release_id, scores.configuration_id, scores.by_column, scores.complete, \
-         scores.questions, scores.answered, scores.unparsed FROM scores \
+         scores.questions, scores.answered, scores.unparsed, scores.rejudged_at_ms FROM scores \
          JOIN submissions ON submissions.id = scores.submission_id \
          WHERE scores.configuration_id IN {with_board} AND scores.release_id IN {shown} AND {published}",
     ),

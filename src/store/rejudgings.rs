@@ -19,6 +19,9 @@ use crate::domain::question::Split;
 const PENDING: &str = "pending";
 const DONE: &str = "done";
 pub(super) const INCOMPLETE: &str = "incomplete";
+pub(super) const PENDING: &str = "pending";
+pub(super) const DONE: &str = "done";
+const INCOMPLETE: &str = "incomplete";
 
 /// Rows of one INSERT; SQLite takes at most 32,766 parameters.
 const BATCH: usize = 4000;
@@ -76,7 +79,8 @@ pub fn insert_missing(connection: &mut DbConnection, target: &Target, now_ms: i6
     Ok(())
 }
 
-/// Drops what is pending and not wanted any more: its submission is not published, or it is of no target.
+/// Drops what is pending and not wanted any more: its submission is not published, or it is of no target. What is asked
+/// anew is another matter.
 pub fn delete_unwanted(connection: &mut DbConnection) -> Result<()> {
     let wanted = submissions::table
         .inner_join(releases::table.on(releases::active.or(releases::staged)))
@@ -86,7 +90,10 @@ pub fn delete_unwanted(connection: &mut DbConnection) -> Result<()> {
         .filter(judge_configurations::id.eq(rejudgings::configuration_id))
         .filter(releases::active.or(judge_configurations::state.eq(CURRENT)))
         .filter(published());
-    let unwanted = rejudgings::table.filter(rejudgings::state.eq(PENDING)).filter(not(exists(wanted)));
+    let unwanted = rejudgings::table
+        .filter(rejudgings::state.eq(PENDING))
+        .filter(rejudgings::anew_since_ms.is_null())
+        .filter(not(exists(wanted)));
     diesel::delete(unwanted).execute(connection)?;
     Ok(())
 }
@@ -99,7 +106,7 @@ pub fn load_due(connection: &mut DbConnection, now_ms: i64, limit: i64) -> Resul
         .inner_join(leases::table.on(leases::name.eq(rejudgings::submission_id)))
         .filter(rejudgings::state.eq(PENDING))
         .filter(rejudgings::not_before_ms.le(now_ms))
-        .filter(published())
+        .filter(published().or(rejudgings::anew_since_ms.is_not_null()))
         .filter(leases::owner.is_null().or(leases::expires_at_ms.le(now_ms)))
         .order((submissions::split, submissions::created_at_ms))
         .limit(limit)
@@ -108,10 +115,21 @@ pub fn load_due(connection: &mut DbConnection, now_ms: i64, limit: i64) -> Resul
     Ok(found)
 }
 
+/// A rejudging that is to go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    /// What the submission is judged under.
+    pub under: Under,
+    /// Where it is judged anew: judgements that are older do not count.
+    pub anew_since_ms: Option<i64>,
+}
+
 /// Under what a submission is to be rejudged now, if there is anything: the current configuration before the staged one,
 /// the active release before the staged one.
 pub fn find_due(connection: &mut DbConnection, submission_id: &str, now_ms: i64) -> Result<Option<Under>> {
     let found = rejudgings::table
+pub fn find_due(connection: &mut DbConnection, submission_id: &str, now_ms: i64) -> Result<Option<Due>> {
+    let found: Option<(String, String, Option<i64>)> = rejudgings::table
         .inner_join(judge_configurations::table.on(judge_configurations::id.eq(rejudgings::configuration_id)))
         .inner_join(releases::table.on(releases::id.eq(rejudgings::release_id)))
         .filter(rejudgings::submission_id.eq(submission_id))
@@ -119,10 +137,14 @@ pub fn find_due(connection: &mut DbConnection, submission_id: &str, now_ms: i64)
         .filter(rejudgings::not_before_ms.le(now_ms))
         // `current` sorts before `staged`.
         .order((judge_configurations::state, releases::active.desc()))
-        .select((rejudgings::release_id, rejudgings::configuration_id))
+        .select((rejudgings::release_id, rejudgings::configuration_id, rejudgings::anew_since_ms))
         .first(connection)
         .optional()?;
     Ok(found)
+    Ok(found.map(|(release_id, configuration_id, anew_since_ms)| Due {
+        under: Under { release_id, configuration_id },
+        anew_since_ms,
+    }))
 }
 
 /// Notes until when a rejudging rests.
@@ -205,6 +227,7 @@ pub fn load_incomplete_entries(
         .filter(rejudgings::release_id.eq_any(release_ids))
         .filter(rejudgings::configuration_id.eq(configuration_id))
         .filter(rejudgings::state.eq(INCOMPLETE))
+        .filter(rejudgings::anew_since_ms.is_null())
         .filter(published())
         .order((submissions::split, submissions::created_at_ms))
         .select((submissions::id, teams::slug, submissions::model_name, rejudgings::failed))
@@ -298,6 +321,8 @@ pub fn add_coverage(
         .inner_join(rejudgings::table.on(rejudgings::submission_id.eq(submissions::id)))
         .filter(rejudgings::release_id.eq(release_id))
         .filter(rejudgings::state.ne(DONE))
+        // What is judged anew has its scores meanwhile.
+        .filter(rejudgings::anew_since_ms.is_null())
         .group_by((rejudgings::configuration_id, rejudgings::state))
         .select((rejudgings::configuration_id, rejudgings::state, count_star()))
         .load(connection)?;

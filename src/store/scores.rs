@@ -186,3 +186,36 @@ pub fn load_complete(connection: &mut DbConnection, submission_id: &str) -> Resu
     let complete = scores::table.filter(scores::submission_id.eq(submission_id)).filter(scores::complete);
     Ok(complete.select((scores::release_id, scores::configuration_id)).load(connection)?)
 }
+
+/// The submissions that have outcomes under a configuration, each with the release.
+pub fn load_outcome_ids(
+    connection: &mut DbConnection,
+    configuration_id: &str,
+) -> Result<Vec<(String, String)>> {
+    let of_configuration = outcomes::table.filter(outcomes::configuration_id.eq(configuration_id));
+    Ok(of_configuration.select((outcomes::submission_id, outcomes::release_id)).load(connection)?)
+}
+
+/// Notes that judgements behind the scores of a submission were replaced.
+pub fn note_rejudged(
+    connection: &mut DbConnection,
+    submission_id: &str,
+    under: &Under,
+    now_ms: i64,
+) -> Result<()> {
+    diesel::update(scores::table.find((submission_id, &under.release_id, &under.configuration_id)))
+        .set(scores::rejudged_at_ms.eq(now_ms))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// When judgements behind the scores of a submission were last replaced, if they ever were.
+pub fn find_rejudged_at_ms(
+    connection: &mut DbConnection,
+    submission_id: &str,
+    under: &Under,
+) -> Result<Option<i64>> {
+    let scores = scores::table.find((submission_id, &under.release_id, &under.configuration_id));
+    let found: Option<Option<i64>> = scores.select(scores::rejudged_at_ms).first(connection).optional()?;
+    Ok(found.flatten())
+}

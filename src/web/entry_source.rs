@@ -43,6 +43,10 @@ pub(super) fn source(seen: &Seen) -> Markup {
                 }
                 dt { "Code" } dd { "Secchi " (entry.code_version) }
                 @if let Some(at_ms) = entry.scored_at.as_deref().and_then(parse_rfc3339) { dt { "Scored" } dd { (when(at_ms)) } }
+                @if let Some(at_ms) = entry.rejudged_at.as_deref().and_then(parse_rfc3339) {
+                    dt { "Rejudged" }
+                    dd { (when(at_ms)) ": maintainers had the judge asked again, and its new scores replaced the old" }
+                }
                 @if let Some(attempts) = seen.row().and_then(|(_, row)| row.attempts) {
                     dt { "Attempts" } dd { "Number " (attempts) " of its team's scored submissions to this split" }
                 }

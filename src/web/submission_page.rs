@@ -27,6 +27,8 @@ pub(super) struct Seen {
     pub(super) scores: ScoreCells,
     /// Answers that maintainers decided by hand.
     pub(super) decided_by_hand: usize,
+    /// When judgements behind its scores were last replaced.
+    pub(super) rejudged_at_ms: Option<i64>,
     /// What was odd about the file, and whether its scores are withheld.
     pub(super) warnings: Vec<Warning>,
 }
@@ -169,6 +171,7 @@ fn answers(seen: &Seen, report: Option<&Report>) -> Markup {
                     }
                 }
                 @if let Some(judge) = &seen.judge { dt { "Judge" } dd { (judge.model) " " code { (judge.configuration) } } }
+                @if let Some(at_ms) = seen.rejudged_at_ms { dt { "Rejudged" } dd { (when(at_ms)) } }
                 @if seen.decided_by_hand > 0 { dt { "Decided by hand" } dd { (seen.decided_by_hand) } }
             }
             (warnings(&seen.warnings))

@@ -27,7 +27,7 @@ use crate::evaluation::waiting::queue_place;
 use crate::store::configurations::load_configuration;
 use crate::store::decisions::load_decisions;
 use crate::store::reviewers::find_link;
-use crate::store::scores::{Under, load_scores};
+use crate::store::scores::{Under, find_rejudged_at_ms, load_scores};
 use crate::store::submissions::{Submission, load_submissions};
 use crate::store::{DbConnection, StoreError};
 
@@ -277,11 +277,12 @@ async fn find_report(evaluation: &Evaluation, submission: &Submission) -> Result
 pub(super) fn seen(connection: &mut DbConnection, submission: Submission) -> Result<Seen, StoreError> {
     let mut warnings = submission.warnings.clone();
     warnings.extend(withheld_warning(connection, &submission.id)?);
-    let (mut judge, mut scores, mut decided_by_hand) = (None, ScoreCells::new(), 0);
+    let (mut judge, mut scores, mut decided_by_hand, mut rejudged_at_ms) = (None, ScoreCells::new(), 0, None);
     if let Some(under) = Under::of(&submission) {
         judge = Some(JudgeHead::from(load_configuration(connection, &under.configuration_id)?));
         scores = score_cells(&load_scores(connection, &submission.id, &under)?);
         decided_by_hand = load_decisions(connection, &submission.id, &under)?.len();
+        rejudged_at_ms = find_rejudged_at_ms(connection, &submission.id, &under)?;
     }
-    Ok(Seen { submission, judge, scores, decided_by_hand, warnings })
+    Ok(Seen { submission, judge, scores, decided_by_hand, rejudged_at_ms, warnings })
 }

@@ -8,6 +8,7 @@ mod judge;
 mod notes;
 mod overview;
 mod ratings;
+mod rejudging;
 mod releases;
 mod series;
 mod signups;
@@ -36,6 +37,9 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(submissions::find_retry_cost)
         .service(submissions::retry_submission)
         .service(submissions::withdraw_submission)
+        .service(rejudging::find_rejudging)
+        .service(rejudging::rejudge_submission)
+        .service(rejudging::cancel_rejudging)
         .service(decisions::list_failures)
         .service(decisions::create_decision)
         .service(overview::find_overview)

@@ -92,8 +92,7 @@ pub async fn retry_submission(
 /// Says what trying a submission again would ask the judge, and what that costs
 ///
 /// Asked are the answers without a judgement under the current configuration, and nothing else: what was judged under it
-/// stands and is never paid twice. Whoever distrusts judgements stages another configuration, or decides failed answers by
-/// hand.
+/// stands. Whoever does not believe judgements has the submission rejudged.
 #[utoipa::path(
     tag = "administration",
     security(("bearer" = [])),

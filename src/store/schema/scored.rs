@@ -20,6 +20,7 @@ diesel::table! {
         questions -> Integer,
         answered -> Integer,
         unparsed -> Integer,
+        rejudged_at_ms -> Nullable<BigInt>,
     }
 }
 
@@ -48,6 +49,7 @@ diesel::table! {
         not_before_ms -> BigInt,
         created_at_ms -> BigInt,
         finished_at_ms -> Nullable<BigInt>,
+        anew_since_ms -> Nullable<BigInt>,
     }
 }
 

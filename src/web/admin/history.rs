@@ -75,7 +75,9 @@ fn subject(act: &AuditView) -> Markup {
         action if action.ends_with("_signup") => Some("/admin/signups?all".to_owned()),
         action if action.ends_with("_release") => Some("/admin/releases".to_owned()),
         action if action.ends_with("_judge") => Some("/admin/judge".to_owned()),
-        "decide_answer" | "tell_scores" | "add_note" => Some(format!("/admin/submissions/{subject}")),
+        "decide_answer" | "tell_scores" | "add_note" | "cancel_rejudging" => {
+            Some(format!("/admin/submissions/{subject}"))
+        }
         action if action.ends_with("_submission") => Some(format!("/admin/submissions/{subject}")),
         _ => None,
     };

@@ -11,6 +11,7 @@ mod judge_page;
 mod moves;
 mod overview;
 mod overview_page;
+mod rejudging;
 mod releases;
 mod signups;
 mod submission;
@@ -39,6 +40,11 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
     page("/admin/submissions", vec![web::get().to(submissions::list)]);
     page("/admin/submissions/{id}", vec![web::get().to(submission::show)]);
     page("/admin/submissions/{id}/retry", vec![web::post().to(submission::retry)]);
+    page(
+        "/admin/submissions/{id}/rejudge",
+        vec![web::get().to(rejudging::show), web::post().to(rejudging::rejudge)],
+    );
+    page("/admin/submissions/{id}/rejudge/cancel", vec![web::post().to(rejudging::cancel)]);
     page("/admin/submissions/{id}/withdraw", vec![web::post().to(submission::withdraw)]);
     page("/admin/submissions/{id}/decisions", vec![web::post().to(submission::decide)]);
     page("/admin/submissions/{id}/tell", vec![web::post().to(submission::tell)]);

@@ -17,9 +17,12 @@ use crate::evaluation::lifecycle::{self, LifecycleError, find_any_submission};
 use crate::evaluation::series::{SeriesError, tell_scores};
 use crate::evaluation::waiting::queue_place;
 use crate::store::flag_queue::FlagFilter;
+use crate::store::anew::find_anew;
+use crate::store::flag_queue::find_flag;
 use crate::store::listings::load_failure_reasons;
 use crate::store::notes::load_notes;
 use crate::store::rejudgings::load_incomplete;
+use crate::store::scores::Under;
 use crate::store::submissions::Submission;
 use crate::store::{DbConnection, StoreError};
 use crate::web::Pages;
@@ -181,6 +184,10 @@ async fn page(pages: &Pages, session: &Session, id: &str, stood: Option<Stood>) 
                     let mut under = load_incomplete(connection, &own)?;
                     under.dedup_by(|one, other| one.configuration_id == other.configuration_id);
                     under.into_iter().map(|under| under.configuration_id).collect()
+                },
+                anew: match Under::of(&submission) {
+                    Some(under) => find_anew(connection, &own, &under)?,
+                    None => None,
                 },
                 flags: raised(connection, &own)?,
                 notes: load_notes(connection, &own)?,

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::desk::{Sheet, Stood, act, document, foreign, is_retriable, reason, table, team_link};
 use super::submissions::{retry_button, trouble, why};
-use super::{flags_page, history};
+use super::{flags_page, history, rejudging};
 use crate::administration::audit::AuditView;
 use crate::administration::flags::QueuedFlagView;
 use crate::domain::fault::{Warning, WarningCode};
@@ -13,6 +13,7 @@ use crate::domain::submission::SubmissionState;
 use crate::evaluation::failed_answers::FailedAnswer;
 use crate::evaluation::flagged_answers::FlaggedAnswer;
 use crate::evaluation::waiting::QueuePlace;
+use crate::store::anew::Anew;
 use crate::store::notes::NoteRow;
 use crate::store::submissions::Submission;
 use crate::web::fields::capital;
@@ -32,6 +33,8 @@ pub(super) struct Beside {
     pub(super) reasons: Vec<(FailureReason, i64)>,
     /// Configurations under which it could not be rejudged whole.
     pub(super) stuck_under: Vec<String>,
+    /// Where all of its answers are asked about again: how far that is.
+    pub(super) anew: Option<Anew>,
     pub(super) failed: Vec<FailedAnswer>,
     pub(super) flags: Vec<QueuedFlagView>,
     /// Answers that show signs of talking to the judge.
@@ -97,6 +100,12 @@ fn needs(session: &Session, seen: &Seen, beside: &Beside) -> Markup {
                 @if is_stuck { (retry_button(session, submission)) }
                 @if undecided > 0 { a href="#failures" { "Decide " (undecided) " by hand" } }
             }
+            @if let Some(anew) = &beside.anew {
+                p {
+                    a href=(rejudging::address(&submission.id)) { "Rejudging" } " since " (when(anew.since_ms))
+                    @if anew.is_pending { " is under way." } @else { " is incomplete: " (anew.failed) " answers could not be judged." }
+                }
+            }
             (acts(session, seen))
         }
     }
@@ -114,6 +123,7 @@ fn acts(session: &Session, seen: &Seen) -> Markup {
             }))
         }
         @if may_withdraw {
+            p { a href=(rejudging::address(&submission.id)) { "Rejudge" } ": what it costs, and whom it touches" }
             (act(session, &address("withdraw"), ("Withdraw", "for good"), html! {
                 p { "It leaves every board for good. The quota is not given back." }
                 (reason("withdraw-reason", "Reason, which the team and readers are told"))
@@ -251,6 +261,7 @@ fn about(seen: &Seen) -> Markup {
                 dd { (progress.judged) " of " (progress.to_judge) ", " (progress.reused) " known before, " (progress.failed) " failed" }
             }
             @if let Some(judge) = &seen.judge { dt { "Judge" } dd { (foreign(&judge.model)) " " code { (judge.configuration) } } }
+            @if let Some(at_ms) = seen.rejudged_at_ms { dt { "Rejudged" } dd { (when(at_ms)) } }
             (model(metadata))
             @if let Some(text) = &metadata.description { dt { "Description" } dd.text { (foreign(text)) } }
             @if let Some(address) = &metadata.paper_url { dt { "Paper" } dd { (link(address)) } }

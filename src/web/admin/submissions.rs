@@ -240,7 +240,7 @@ pub(super) fn trouble(submission: &Submission, reasons: &[(FailureReason, i64)])
             (_, Some(PausedFor::Budget)) => "It rests till tomorrow: today's budget is used up.",
             (_, Some(PausedFor::JudgeUnavailable)) => "It rests: the judge does not answer.",
             (SubmissionState::Scored, None) => {
-                "Answers could not be judged under another configuration" @if !because.is_empty() { ": " (because) } "."
+                "Answers could not be judged anew or under another configuration" @if !because.is_empty() { ": " (because) } "."
             }
             _ => "It gets on by itself.",
         }
