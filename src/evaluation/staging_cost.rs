@@ -7,8 +7,9 @@ use serde::Serialize;
 use crate::domain::outcome::Outcome;
 use crate::domain::question::Rubric;
 use crate::judge::{self, Configuration, TokenEstimate, Usage};
+use crate::store::anew::find_anew;
 use crate::store::configurations::ConfigurationRow;
-use crate::store::judgements::load_judged;
+use crate::store::scores::Under;
 use crate::store::spend::load_mean_completion_tokens;
 use crate::store::standing::EntryIds;
 use crate::store::submissions::find_submission;
@@ -19,6 +20,7 @@ use super::catalogue::{Catalogue, GradingRelease};
 use super::grading::grade;
 use super::judges::{Judges, JudgesError};
 use super::staging::StagingError;
+use super::verdicts::load_standing;
 
 /// Where an assumed number of tokens comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -79,6 +81,18 @@ pub async fn staging_cost(
     candidate: &ConfigurationRow,
     entries: Vec<EntryIds>,
 ) -> Result<StagingCost, StagingError> {
+    cost_since(store, catalogue, judges, candidate, entries, None).await
+}
+
+/// Works out what judging takes where no judgement counts that is older than an instant, if one is given.
+async fn cost_since(
+    store: &Store,
+    catalogue: &Catalogue,
+    judges: &Judges,
+    candidate: &ConfigurationRow,
+    entries: Vec<EntryIds>,
+    since_ms: Option<i64>,
+) -> Result<StagingCost, StagingError> {
     let unreadable = |_| JudgesError::Text(candidate.id.clone());
     let configuration: Configuration = serde_json::from_str(&candidate.text).map_err(unreadable)?;
     let id = candidate.id.clone();
@@ -99,7 +113,7 @@ pub async fn staging_cost(
         let (id, keys) =
             (candidate.id.clone(), new.iter().map(|needed| needed.key.clone()).collect::<Vec<_>>());
         let standing: Result<_, StoreError> =
-            store.read(move |connection| load_judged(connection, &id, &keys)).await;
+            store.read(move |connection| load_standing(connection, &id, &keys, since_ms)).await;
         let standing = standing?;
         for needed in new {
             if standing.contains_key(&needed.key) {
@@ -141,10 +155,21 @@ pub async fn retry_cost(
     submission_id: &str,
 ) -> Result<StagingCost, StagingError> {
     let id = submission_id.to_owned();
-    let found: Result<_, StoreError> = store.read(move |connection| find_submission(connection, &id)).await;
-    let submission = found?.ok_or_else(|| StagingError::UnknownSubmission(submission_id.to_owned()))?;
+    let found: Result<_, StoreError> = store
+        .read(move |connection| {
+            let Some(submission) = find_submission(connection, &id)? else { return Ok(None) };
+            let anew = match Under::of(&submission) {
+                Some(under) => find_anew(connection, &id, &under)?,
+                None => None,
+            };
+            Ok(Some((submission, anew)))
+        })
+        .await;
+    let (submission, anew) =
+        found?.ok_or_else(|| StagingError::UnknownSubmission(submission_id.to_owned()))?;
     let current = judges.current(store).await?;
-    staging_cost(store, catalogue, judges, &current, vec![(submission.id, submission.release_id)]).await
+    let entries = vec![(submission.id, submission.release_id)];
+    cost_since(store, catalogue, judges, &current, entries, anew.map(|anew| anew.since_ms)).await
 }
 
 /// The judgements that an entry needs, one for each of its answers that a judge scores.

@@ -40,6 +40,8 @@ const OPERATIONS: &[(&str, On, &str)] = &[
     ("enable_team", On::Team, "enable_team"),
     ("reject_signup", On::Signup, "reject_signup"),
     ("retry_submission", On::Incomplete, "retry_submission"),
+    ("rejudge_submission", On::Scored, "rejudge_submission"),
+    ("cancel_rejudging", On::Rejudged, "cancel_rejudging"),
     ("rotate_team_key", On::Team, "rotate_key"),
     ("update_series", On::Nothing, "tell_scores"),
     ("withdraw_any_submission", On::Scored, "withdraw_submission"),
@@ -63,6 +65,8 @@ const FORMS: &[(&str, On, Fields, &str)] = &[
     ("/admin/teams/{slug}/disable", On::Team, &[], "disable_team"),
     ("/admin/teams/{slug}/enable", On::Team, &[], "enable_team"),
     ("/admin/submissions/{id}/retry", On::Incomplete, &[], "retry_submission"),
+    ("/admin/submissions/{id}/rejudge", On::Scored, &[("reason", "a bad hour")], "rejudge_submission"),
+    ("/admin/submissions/{id}/rejudge/cancel", On::Rejudged, &[], "cancel_rejudging"),
     ("/admin/submissions/{id}/withdraw", On::Scored, &[("reason", "wrong weights")], "withdraw_submission"),
     (
         "/admin/submissions/{id}/decisions",
@@ -245,6 +249,7 @@ const CHANGING: &[(&str, &str)] = &[
     ("judge stage", "stage_judge"),
     ("record-key rotate", "rotate_record_key"),
     ("submission note", "add_note"),
+    ("submission rejudge", "rejudge_submission"),
     ("submission retry", "retry_submission"),
     ("submission withdraw", "withdraw_submission"),
     ("validity import", "import_ratings"),
@@ -380,6 +385,7 @@ async fn every_command_that_changes_something_is_in_the_audit_log() {
     tried("admin close", &["attack", &flagged, "--reason", "it quotes a sign"]).await;
     tried("record-key rotate", &[]).await;
     tried("submission note", &[&flagged, "asked them for the log"]).await;
+    tried("submission rejudge", &[&flagged, "--reason", "a bad hour"]).await;
     tried("submission withdraw", &[&flagged, "--reason", "trained on the clips"]).await;
     let given_up = object(&secchi, &reef, On::Queued).await;
     execute(ground, &format!("UPDATE submissions SET state = 'failed' WHERE id = '{given_up}'"));

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod administration;
+mod anew;
 mod anonymous;
 mod archive;
 mod archive_faults;

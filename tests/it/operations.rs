@@ -84,6 +84,7 @@ impl Operation {
             "withdraw_submission" | "withdraw_any_submission" => {
                 request.json(&json!({ "reason": "a wrong checkpoint" }))
             }
+            "rejudge_submission" => request.json(&json!({ "reason": "a bad hour of the provider" })),
             "create_ratings" => request.body(
                 "item,question_id,dimension,rater,rating,judge_score\nS1,MVK--reef--q5,OEMU,E1,3,2.65\n",
             ),

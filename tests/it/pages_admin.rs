@@ -91,6 +91,8 @@ async fn administration_is_for_maintainers_with_a_key_of_scope_admin() {
         "teams/reef-lab/grants".to_owned(),
         "teams/reef-lab/disable".into(),
         format!("submissions/{id}/retry"),
+        format!("submissions/{id}/rejudge"),
+        format!("submissions/{id}/rejudge/cancel"),
         format!("submissions/{id}/withdraw"),
         format!("submissions/{id}/decisions"),
         format!("submissions/{id}/tell"),

@@ -10,6 +10,7 @@ use secchi::domain::actor::Actor;
 use secchi::domain::instant::DAY_MS;
 use secchi::domain::key::Scope;
 use secchi::domain::question::Split;
+use secchi::evaluation::anew::rejudge_submission;
 use secchi::evaluation::correcting::stage_correction;
 use secchi::judge::{Failure, ItemReason, ScriptedJudge};
 
@@ -37,6 +38,8 @@ pub enum On {
     Nothing,
     Queued,
     Scored,
+    /// A scored submission whose answers are to be asked about again.
+    Rejudged,
     /// Two scored submissions, their ids with a comma between.
     TwoScored,
     Incomplete,
@@ -140,6 +143,9 @@ pub const TABLE: &[(&str, Who, On, u16)] = &[
     ("list_failures", Who::Maintainer, On::Incomplete, 200),
     ("create_decision", Who::Maintainer, On::Incomplete, 200),
     ("retry_submission", Who::Maintainer, On::Incomplete, 202),
+    ("find_rejudging", Who::Maintainer, On::Scored, 200),
+    ("rejudge_submission", Who::Maintainer, On::Scored, 202),
+    ("cancel_rejudging", Who::Maintainer, On::Rejudged, 204),
     ("withdraw_any_submission", Who::Maintainer, On::Scored, 200),
     ("list_signups", Who::Maintainer, On::Nothing, 200),
     ("approve_signup", Who::Maintainer, On::Signup, 200),
@@ -207,6 +213,12 @@ pub async fn object(secchi: &Secchi, team: &TestTeam, on: On) -> String {
             let path = format!("/api/v1/submissions/{id}/reviewers-link");
             let response = secchi.request(Method::POST, &path, Some(&team.key)).send().await.unwrap();
             return body(response).await["token"].as_str().unwrap().to_owned();
+        }
+        On::Rejudged => {
+            let id = Box::pin(object(secchi, team, On::Scored)).await;
+            let evaluation = &secchi.running.evaluation;
+            rejudge_submission(evaluation, &Actor::command_line(), &id, "a bad hour").await.unwrap();
+            return id;
         }
         On::Slug => return uuid::Uuid::now_v7().to_string(),
         On::Scored => ("A ray glides past.", "scored"),

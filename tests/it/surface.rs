@@ -11,9 +11,9 @@ use crate::program::{run, secchi as program};
 use crate::support::{Options, Secchi, entries, metadata};
 
 /// Words that an operation id may begin with.
-const VERBS: [&str; 17] = [
+const VERBS: [&str; 18] = [
     "list", "find", "create", "update", "cancel", "check", "retry", "withdraw", "revoke", "rotate",
-    "approve", "reject", "disable", "enable", "close", "stage", "activate",
+    "approve", "reject", "disable", "enable", "close", "stage", "activate", "rejudge",
 ];
 
 pub fn header(response: &Response, name: &str) -> String {
