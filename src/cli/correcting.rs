@@ -21,7 +21,7 @@ use crate::store::Store;
 use crate::store::configurations::find_current_configuration;
 use crate::telemetry::Metrics;
 
-use super::report::table;
+use super::report::{self, table};
 use super::staging::{print_cost_lines, print_incomplete, print_moves};
 
 /// How often a watched correction is looked at.
@@ -86,7 +86,13 @@ pub async fn run(arguments: CorrectArgs) -> anyhow::Result<()> {
         watch(&store, of()).await?;
     }
     let judges = Judges::alone(&arguments.judge, Arc::new(Metrics::new(false)?))?;
-    let view = correction(&store, &Catalogue::default(), &judges, split, name.clone()).await?;
+    let bar = report::bar("foreseeing", "{msg} {wide_bar} {pos}/{len} entries", 0);
+    let progress = |done: usize, of: usize| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+    };
+    let view = correction(&store, &Catalogue::default(), &judges, (split, name.clone()), progress).await?;
+    bar.finish_and_clear();
     if arguments.apply {
         make_active(&store, actor, split, name.clone(), Clock::System.now_ms()).await?;
     }

@@ -23,13 +23,23 @@ pub(super) async fn carried(
     let release = catalogue.release(store, release_id).await?;
     let id = submission_id.to_owned();
     let (blob, sent_for) = store.read(move |connection| load_predictions(connection, &id)).await?;
-    let answers = unpack(&blob).map_err(|_| StoreError::missing("answer list of", submission_id))?;
-    if sent_for == release_id {
-        return Ok((release, answers));
-    }
+    let answers = unpacked(submission_id, &blob)?;
     let sent_for = catalogue.release(store, &sent_for).await?;
+    let answers = in_order_of(&release, &sent_for, answers);
+    Ok((release, answers))
+}
+
+/// The answers of a submission as they were stored.
+pub(super) fn unpacked(submission_id: &str, blob: &[u8]) -> Result<Answers, StoreError> {
+    unpack(blob).map_err(|_| StoreError::missing("answer list of", submission_id))
+}
+
+/// The answers to a release in the order of another's questions. A question that the other alone has is not answered.
+pub(super) fn in_order_of(release: &GradingRelease, sent_for: &GradingRelease, answers: Answers) -> Answers {
+    if sent_for.key.question_ids == release.key.question_ids {
+        return answers;
+    }
     let mut by_question: HashMap<&String, Option<String>> =
         sent_for.key.question_ids.iter().zip(answers).collect();
-    let answers = release.key.question_ids.iter().map(|id| by_question.remove(id).flatten()).collect();
-    Ok((release, answers))
+    release.key.question_ids.iter().map(|id| by_question.remove(id).flatten()).collect()
 }

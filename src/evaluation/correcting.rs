@@ -19,19 +19,18 @@ use crate::store::rejudgings::{
 };
 use crate::store::releases::{Release, find_active_release, find_release, load_keyed_questions};
 use crate::store::scores::Under;
-use crate::store::standing::load_unscored;
 use crate::store::{DbConnection, Store, StoreError};
 
 use super::board_scopes::load_scopes;
 use super::catalogue::Catalogue;
-use super::correction_moves::correction_moves;
+use super::corrected::Corrected;
+use super::correction_outlook::{Outlook, Standing, outlook};
 use super::judges::{Judges, JudgesError};
 use super::rejudging::settle_rejudgings;
 use super::release_changes::{Difference, ReleaseChanges, changes};
 use super::staging::StagingError;
-use super::staging_cost::{StagingCost, staging_cost};
+use super::staging_cost::StagingCost;
 use super::staging_moves::Move;
-use super::work::WorkError;
 
 /// Why a release is no correction, or cannot be staged as one.
 #[derive(Debug, thiserror::Error)]
@@ -71,9 +70,6 @@ pub enum CorrectionError {
     /// The cost cannot be worked out.
     #[error(transparent)]
     Cost(#[from] StagingError),
-    /// The entries cannot be graded.
-    #[error(transparent)]
-    Work(#[from] WorkError),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -164,14 +160,14 @@ struct Found {
     notice: Option<String>,
     progress: CorrectionProgress,
     incomplete_entries: Vec<IncompleteEntry>,
-    unscored: Vec<String>,
+    standing: Standing,
     current: ConfigurationRow,
 }
 
 fn find(connection: &mut DbConnection, split: Split, name: &str) -> Result<Found, CorrectionError> {
     let (release, active) = find_pair(connection, split, name)?;
     let current = find_current(connection)?;
-    let under = Under::new(&release.id, &current.id);
+    let [from, to] = [&active, &release].map(|release| Under::new(&release.id, &current.id));
     Ok(Found {
         changes: find_changes(connection, &release, &active)?,
         notice: find_correction(connection, &release.id)?.and_then(|row| row.notice),
@@ -181,7 +177,7 @@ fn find(connection: &mut DbConnection, split: Split, name: &str) -> Result<Found
             std::slice::from_ref(&release.id),
             &current.id,
         )?,
-        unscored: load_unscored(connection, &active.line_id, &under)?,
+        standing: Standing::load(connection, &active.line_id, [&from, &to])?,
         release,
         active,
         current,
@@ -224,7 +220,8 @@ fn find_current(connection: &mut DbConnection) -> Result<ConfigurationRow, Corre
     Ok(current.ok_or(StagingError::Judges(JudgesError::NoneCurrent))?)
 }
 
-/// What correcting the active release of a split by the one with this name changes and costs, and how far it is.
+/// What correcting the active release of a split by the one with this name changes and costs, and how far it is;
+/// `progress` is told how many entries of how many are foreseen.
 ///
 /// # Errors
 /// When it is no correction, stored answers cannot be read, or the database fails.
@@ -232,15 +229,16 @@ pub async fn correction(
     store: &Store,
     catalogue: &Catalogue,
     judges: &Judges,
-    split: Split,
-    name: String,
+    (split, name): (Split, String),
+    progress: impl Fn(usize, usize),
 ) -> Result<CorrectionView, CorrectionError> {
     let found = store.snapshot(move |connection| find(connection, split, &name)).await?;
     let Found { release, active, changes, current, .. } = found;
-    let [from, to] = [&active, &release].map(|release| Under::new(&release.id, &current.id));
-    let moved = correction_moves(store, catalogue, split, [&from, &to]).await?;
-    let unscored = found.unscored.into_iter().map(|id| (id, release.id.clone())).collect();
-    let cost = staging_cost(store, catalogue, judges, &current, unscored).await?;
+    let corrects = catalogue.release(store, &active.id).await?;
+    let corrected = Corrected::new(catalogue.release(store, &release.id).await?, &corrects, &changes);
+    let by = (Under::new(&active.id, &current.id), &current);
+    let Outlook { moves, waiting, cost } =
+        outlook((store, catalogue, judges), split, corrected, by, found.standing, progress).await?;
     let is_otherwise = |difference: &Difference| {
         [Difference::Type, Difference::Question, Difference::Options].contains(difference)
     };
@@ -256,8 +254,8 @@ pub async fn correction(
         changes,
         progress: found.progress,
         incomplete_entries: found.incomplete_entries,
-        moves: moved.moves,
-        waiting: moved.waiting,
+        moves,
+        waiting,
         cost,
     })
 }

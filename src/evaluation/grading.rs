@@ -99,9 +99,14 @@ impl GradingKey {
         Some(Item { question_id, rubric: *rubric, question, reference, evidence, answer })
     }
 
+    /// Whether a judge scores answers to the question at `place`.
+    pub fn is_judged(&self, place: usize) -> bool {
+        matches!(self.gradings.get(place), Some(Grading::Judged { .. }))
+    }
+
     /// How many questions a judge scores.
     pub fn to_judge(&self) -> usize {
-        self.gradings.iter().filter(|grading| matches!(grading, Grading::Judged { .. })).count()
+        (0..self.gradings.len()).filter(|place| self.is_judged(*place)).count()
     }
 }
 
@@ -118,6 +123,23 @@ fn grading(question: GradingQuestion) -> Result<Grading, KeyFault> {
         letter: question.answer.chars().next().ok_or_else(fault)?,
         dimension: Column::percent_of(question_type).ok_or_else(fault)?,
     })
+}
+
+impl Grading {
+    /// What becomes of an answer before a judge is asked.
+    pub fn outcome(&self, answer: Option<&str>) -> Outcome {
+        match self {
+            Grading::Choice { options, letter, .. } => {
+                let choice = read_choice(options, answer.unwrap_or_default());
+                Outcome::Choice { choice, correct: choice.letter == Some(*letter) }
+            }
+            // A missing answer, or one without a word, makes no false claim either: it is worth nothing.
+            Grading::Judged { .. } if answer.is_none_or(judge::is_wordless) => {
+                Outcome::Rubric { scores: [0; 3] }
+            }
+            Grading::Judged { .. } => Outcome::Pending,
+        }
+    }
 }
 
 /// What grading makes of a file of answers.
@@ -142,22 +164,14 @@ pub fn grade(key: &GradingKey, answers: &[Option<String>]) -> Graded {
     };
     for (place, grading) in key.gradings.iter().enumerate() {
         let answer = answers.get(place).and_then(Option::as_deref);
-        let outcome = match grading {
-            Grading::Choice { options, letter, .. } => {
-                graded.graded += 1;
-                let choice = read_choice(options, answer.unwrap_or_default());
-                if answer.is_some() && choice.letter.is_none() {
-                    graded.unparsed += 1;
-                    graded.first_unparsed.get_or_insert(place);
-                }
-                Outcome::Choice { choice, correct: choice.letter == Some(*letter) }
+        let outcome = grading.outcome(answer);
+        if let Outcome::Choice { choice, .. } = outcome {
+            graded.graded += 1;
+            if answer.is_some() && choice.letter.is_none() {
+                graded.unparsed += 1;
+                graded.first_unparsed.get_or_insert(place);
             }
-            // A missing answer, or one without a word, makes no false claim either: it is worth nothing.
-            Grading::Judged { .. } if answer.is_none_or(judge::is_wordless) => {
-                Outcome::Rubric { scores: [0; 3] }
-            }
-            Grading::Judged { .. } => Outcome::Pending,
-        };
+        }
         graded.outcomes.push(outcome);
     }
     graded

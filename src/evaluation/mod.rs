@@ -28,9 +28,10 @@ pub mod catalogue;
 #[cfg(feature = "server")]
 pub mod comparing;
 #[cfg(feature = "server")]
-pub mod correcting;
+mod corrected;
 #[cfg(feature = "server")]
-mod correction_moves;
+pub mod correcting;
+mod correction_outlook;
 #[cfg(feature = "server")]
 mod counting;
 #[cfg(feature = "server")]

@@ -99,9 +99,10 @@ async fn cost_since(
     let past: Result<_, StoreError> =
         store.read(move |connection| load_mean_completion_tokens(connection, &id)).await;
     let past = past?;
+    let configuration = configuration_of(candidate)?;
+    let mut calls = Calls::of(store, candidate).await?;
     let mut cost = StagingCost { entries: entries.len(), ..StagingCost::default() };
     let mut seen = HashSet::new();
-    let mut calls = BTreeMap::<Rubric, (usize, u64)>::new();
     for (submission_id, release_id) in entries {
         let (release, answers) = carried(store, catalogue, &submission_id, &release_id).await?;
         let configuration = configuration.clone();
@@ -120,27 +121,61 @@ async fn cost_since(
                 cost.reused += 1;
                 continue;
             }
-            cost.calls += 1;
-            cost.prompt_tokens += needed.tokens.prompt_tokens;
-            let (count, cap) = calls.entry(needed.rubric).or_default();
-            *count += 1;
-            *cap = needed.tokens.max_completion_tokens;
+            calls.add(needed.rubric, needed.tokens);
         }
     }
-    for (rubric, (count, cap)) in calls {
-        let reply = assumed_reply(&past, rubric, cap);
-        cost.completion_tokens += (reply.tokens * count as f64).round() as u64;
-        cost.assumed_replies.insert(rubric, reply);
+    Ok(calls.priced(judges, cost))
+}
+
+/// The configuration that a row holds.
+pub(super) fn configuration_of(row: &ConfigurationRow) -> Result<Configuration, JudgesError> {
+    serde_json::from_str(&row.text).map_err(|_| JudgesError::Text(row.id.clone()))
+}
+
+/// Calls to make under a configuration.
+pub(super) struct Calls {
+    /// Tokens of a reply so far, in the mean.
+    past: BTreeMap<Rubric, f64>,
+    /// How many there are, and the most that a reply may have.
+    by_rubric: BTreeMap<Rubric, (usize, u64)>,
+    prompt_tokens: u64,
+}
+
+impl Calls {
+    /// No calls yet.
+    pub(super) async fn of(store: &Store, configuration: &ConfigurationRow) -> Result<Calls, StoreError> {
+        let id = configuration.id.clone();
+        let past: Result<_, StoreError> =
+            store.read(move |connection| load_mean_completion_tokens(connection, &id)).await;
+        Ok(Calls { past: past?, by_rubric: BTreeMap::new(), prompt_tokens: 0 })
     }
-    let usage = Usage {
-        prompt_tokens: cost.prompt_tokens,
-        cached_tokens: 0,
-        completion_tokens: cost.completion_tokens,
-    };
-    let cost_usd = judges.cost_usd(usage);
-    // Tokens that cost nothing have no price.
-    cost.cost_usd = (cost_usd > 0.0 || cost.calls == 0).then_some(cost_usd);
-    Ok(cost)
+
+    pub(super) fn add(&mut self, rubric: Rubric, tokens: TokenEstimate) {
+        self.prompt_tokens += tokens.prompt_tokens;
+        let (count, cap) = self.by_rubric.entry(rubric).or_default();
+        *count += 1;
+        *cap = tokens.max_completion_tokens;
+    }
+
+    /// A cost with these calls, at the settings' prices.
+    pub(super) fn priced(self, judges: &Judges, mut cost: StagingCost) -> StagingCost {
+        cost.prompt_tokens = self.prompt_tokens;
+        for (rubric, (count, cap)) in self.by_rubric {
+            let reply = assumed_reply(&self.past, rubric, cap);
+            cost.calls += count;
+            cost.completion_tokens += (reply.tokens * count as f64).round() as u64;
+            cost.assumed_replies.insert(rubric, reply);
+        }
+        let usage = Usage {
+            prompt_tokens: cost.prompt_tokens,
+            cached_tokens: 0,
+            completion_tokens: cost.completion_tokens,
+        };
+        let cost_usd = judges.cost_usd(usage);
+        // Tokens that cost nothing have no price.
+        cost.cost_usd = (cost_usd > 0.0 || cost.calls == 0).then_some(cost_usd);
+        cost
+    }
 }
 
 /// Works out what it takes to try a submission again: the answers without a judgement under the current configuration.

@@ -48,7 +48,7 @@ pub fn rank_moves(connection: &mut DbConnection, from: &str, to: &str) -> Result
         let to = load_standing(connection, &Under::new(&release.id, to))?;
         let (from, to) = (shown_beside(from.clone(), &to), shown_beside(to, &from));
         for column in Column::ALL.iter().filter(|column| column.unit() == Unit::Points) {
-            let all = column_moves(split, *column, &from, &to);
+            let all = column_moves(split, *column, &to, [&from, &to].map(|rows| in_column(rows, *column)));
             moves.extend(all.into_iter().filter(|moved| moved.rank[0] != moved.rank[1]));
         }
     }
@@ -62,31 +62,31 @@ pub(super) fn shown_beside(rows: Vec<StandingRow>, others: &[StandingRow]) -> Ve
     in_scope(common, Scope::Newest)
 }
 
-/// What changes in one column, rank or value; both lists hold the same entries in the same order.
+/// The values of rows in a column.
+fn in_column(rows: &[StandingRow], column: Column) -> Vec<Option<f64>> {
+    let value = |row: &StandingRow| Some(row.scores.iter().find(|score| score.column == column)?.value);
+    rows.iter().map(value).collect()
+}
+
+/// What changes in one column, rank or value, for `rows` with these values now and then.
 pub(super) fn column_moves(
     split: Split,
     column: Column,
-    from: &[StandingRow],
-    to: &[StandingRow],
+    rows: &[StandingRow],
+    [now, then]: [Vec<Option<f64>>; 2],
 ) -> Vec<Move> {
-    let [from_values, to_values] = [from, to].map(|rows| {
-        let value = |row: &StandingRow| Some(row.scores.iter().find(|score| score.column == column)?.value);
-        rows.iter().map(value).collect::<Vec<_>>()
-    });
-    let [from_ranks, to_ranks] =
-        [&from_values, &to_values].map(|values| ranking::rank(values, Direction::Descending));
-    let moved = to_ranks.order.into_iter().filter(|place| {
-        from_ranks.ranks[*place] != to_ranks.ranks[*place] || from_values[*place] != to_values[*place]
-    });
+    let [old, new] = [&now, &then].map(|values| ranking::rank(values, Direction::Descending));
+    let is_moved = |place: &usize| old.ranks[*place] != new.ranks[*place] || now[*place] != then[*place];
+    let moved = new.order.iter().copied().filter(is_moved);
     moved
         .map(|place| Move {
             split,
             column,
-            entry: to[place].submission_id.clone(),
-            team: to[place].team.clone(),
-            model_name: to[place].model_name.clone(),
-            rank: [from_ranks.ranks[place], to_ranks.ranks[place]],
-            value: [from_values[place], to_values[place]],
+            entry: rows[place].submission_id.clone(),
+            team: rows[place].team.clone(),
+            model_name: rows[place].model_name.clone(),
+            rank: [old.ranks[place], new.ranks[place]],
+            value: [now[place], then[place]],
         })
         .collect()
 }

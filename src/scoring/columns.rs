@@ -82,6 +82,15 @@ pub fn score_columns(
     Ok(Column::ALL.iter().filter_map(score).collect())
 }
 
+/// The value that [`score_columns`] gives a column, without the interval that it takes time to draw; none where the column
+/// does not stand. `questions` and `outcomes` are those of one release.
+pub fn column_value(column: Column, questions: &[QuestionFacts], outcomes: &[Outcome]) -> Option<f64> {
+    match column {
+        Column::Mcq => Tally::total(&mcq_tallies(questions, outcomes)?).value(),
+        _ => Tally::total(&video_tallies(column, questions, outcomes)?).value(),
+    }
+}
+
 fn fits(question: &QuestionFacts, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Choice { .. } => question.question_type.format() == QuestionFormat::MultipleChoice,
@@ -109,13 +118,7 @@ fn score_column(release: &str, column: Column, videos: &[Tally<1>]) -> Option<Co
 /// The plain mean of the seven percent columns. Should no resample of the videos hold all seven types,
 /// nothing is known about it and the interval is the whole scale.
 fn score_mcq(release: &str, questions: &[QuestionFacts], outcomes: &[Outcome]) -> Option<ColumnScore> {
-    let mut videos: Vec<Tally<7>> = vec![Tally::EMPTY; video_count(questions)];
-    for (place, column) in Column::PERCENT.into_iter().enumerate() {
-        for (video, tally) in videos.iter_mut().zip(video_tallies(column, questions, outcomes)?) {
-            [video.sums[place]] = tally.sums;
-            [video.counts[place]] = tally.counts;
-        }
-    }
+    let mut videos = mcq_tallies(questions, outcomes)?;
     videos.retain(|video| *video != Tally::EMPTY);
     let total = Tally::total(&videos);
     let seed = intervals::seed(release, Column::Mcq.as_str());
@@ -125,6 +128,18 @@ fn score_mcq(release: &str, questions: &[QuestionFacts], outcomes: &[Outcome]) -
         ci95: intervals::over_videos(seed, &videos, 100.0).unwrap_or([0.0, 100.0]),
         n: total.counts.iter().sum::<u64>() as u32,
     })
+}
+
+/// Per video of the release what it adds to each percent column; none while one of the answers has no value.
+fn mcq_tallies(questions: &[QuestionFacts], outcomes: &[Outcome]) -> Option<Vec<Tally<7>>> {
+    let mut videos: Vec<Tally<7>> = vec![Tally::EMPTY; video_count(questions)];
+    for (place, column) in Column::PERCENT.into_iter().enumerate() {
+        for (video, tally) in videos.iter_mut().zip(video_tallies(column, questions, outcomes)?) {
+            [video.sums[place]] = tally.sums;
+            [video.counts[place]] = tally.counts;
+        }
+    }
+    Some(videos)
 }
 
 /// Per video of the release what it adds to a column; none while one of the column's answers has no value.
@@ -216,6 +231,20 @@ mod tests {
         assert_eq!(values(Column::StaticBeh), Some((1.5, 2)));
         assert_eq!(values(Column::MovingBeh), Some((2.5, 2)));
         assert_eq!(values(Column::MovingEcf), Some((5.0, 2)));
+    }
+
+    #[test]
+    fn a_value_alone_is_the_value_beside_its_interval() {
+        let questions = questions(7);
+        let mut outcomes = outcomes(&questions);
+        let last = questions.iter().rposition(|question| question.question_type == QuestionType::Caption);
+        outcomes[last.expect("there is one")] = Outcome::Pending;
+        let scores = score(&questions, &outcomes);
+        assert!(scores.len() < Column::ALL.len());
+        for column in Column::ALL {
+            let expected = find(&scores, *column).map(|score| score.value);
+            assert_eq!(column_value(*column, &questions, &outcomes), expected, "{column}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::Trial;
 use crate::domain::question::Split;
+use crate::evaluation::Evaluation;
 use crate::evaluation::activating::{ActivationError, make_active};
 use crate::evaluation::correcting::{
     CorrectionError, CorrectionView, abandon_correction, correction, stage_correction,
@@ -181,8 +182,8 @@ fn of(named: Named) -> Answer<(Split, String)> {
 }
 
 async fn viewed(state: &Shared, split: Split, name: String) -> Answer<CorrectionView> {
-    let evaluation = &state.evaluation;
-    Ok(correction(&evaluation.store, &evaluation.catalogue, &evaluation.judges, split, name).await?)
+    let Evaluation { store, catalogue, judges, .. } = &*state.evaluation;
+    Ok(correction(store, catalogue, judges, (split, name), |_, _| ()).await?)
 }
 
 impl From<ActivationError> for Problem {
@@ -207,7 +208,6 @@ impl From<CorrectionError> for Problem {
                     .with_errors(&faults, faults.len() as u64);
             }
             CorrectionError::Cost(error) => return Problem::internal(error),
-            CorrectionError::Work(error) => return Problem::internal(error),
             CorrectionError::Store(error) => return error.into(),
             CorrectionError::NoneActive(_) => "no_active_release",
             CorrectionError::Active(..) => "active_release",

@@ -96,8 +96,14 @@ async fn page(
     stood_against: Option<Stood>,
 ) -> Shown {
     let evaluation = &pages.evaluation;
-    let found =
-        correction(&evaluation.store, &evaluation.catalogue, &evaluation.judges, split, name.clone()).await;
+    let found = correction(
+        &evaluation.store,
+        &evaluation.catalogue,
+        &evaluation.judges,
+        (split, name.clone()),
+        |_, _| (),
+    )
+    .await;
     let (content, against) = match found {
         Ok(view) => (seen(session, &view), stood_against),
         Err(error) => (html! {}, Some(stood(error)?)),
