@@ -2,7 +2,7 @@
 
 use super::latex_text::{FALLBACK, escaped, escaped_lines};
 use super::table::{CAPTIONS, Cell, Line, lines, question_columns};
-use super::{day, permanent_address};
+use super::{correction_words, day, permanent_address};
 use crate::domain::column::Column;
 use crate::domain::question::Split;
 use crate::evaluation::board_query::{Sort, View};
@@ -226,6 +226,10 @@ fn legend(board: &Leaderboard) -> String {
     }
     if board.rows.iter().any(|row| row.blind) {
         words.push_str("$^{\\ddagger}$: a rule that sees no video. ");
+    }
+    let correction = correction_words(board, escaped);
+    if !correction.is_empty() {
+        words.push_str(&format!("{correction} "));
     }
     words
 }

@@ -1,7 +1,7 @@
 //! The leaderboard as Markdown: tables as GitHub reads them. Knows nothing of requests.
 
 use super::table::{CAPTIONS, Cell, Line, lines, question_columns};
-use super::{day, on_one_line, permanent_address};
+use super::{correction_words, day, on_one_line, permanent_address};
 use crate::domain::column::Column;
 use crate::evaluation::board_query::View;
 use crate::evaluation::board_rows::Row;
@@ -27,14 +27,16 @@ pub fn leaderboard(board: &Leaderboard, public_url: &str) -> Vec<u8> {
         text.push_str(&format!("- As of {day}\n"));
     }
     text.push_str(&format!("- <{}>\n", permanent_address(board, public_url)));
+    let correction = correction_words(board, escaped);
+    let correction = if correction.is_empty() { correction } else { format!("\n{correction}\n") };
     if board.rows.is_empty() {
-        text.push_str("\nNo published entry yet.\n");
+        text.push_str(&format!("\nNo published entry yet.\n{correction}"));
         return text.into_bytes();
     }
     for (heading, columns) in [("Questions", question_columns(board)), ("Captions", CAPTIONS.to_vec())] {
         text.push_str(&format!("\n## {heading}\n\n{}", table(board, &columns)));
     }
-    text.push_str(&format!("\n{}", legend(board)));
+    text.push_str(&format!("{correction}\n{}", legend(board)));
     text.into_bytes()
 }
 

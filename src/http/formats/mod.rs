@@ -43,6 +43,26 @@ fn day(board: &Leaderboard) -> Option<String> {
     instant::parse_rfc3339(at).map(instant::day)
 }
 
+/// What a board says of corrections, with the words of others as `escape` writes them: what its release mended, and which
+/// one holds the same questions now. Empty where there is nothing to say.
+fn correction_words(board: &Leaderboard, escape: fn(&str) -> String) -> String {
+    let mut words = Vec::new();
+    if let Some(correction) = &board.correction {
+        let since = instant::parse_rfc3339(&correction.applied_at).map(instant::day).unwrap_or_default();
+        let questions = if correction.questions == 1 { "question" } else { "questions" };
+        words.push(format!(
+            "Corrected: since {since} this release mends {} {questions} of release {}; all entries were scored anew.",
+            correction.questions,
+            escape(&correction.corrects)
+        ));
+        words.extend(correction.notice.as_deref().map(escape));
+    }
+    if let Some(newer) = &board.superseded_by {
+        words.push(format!("An earlier release: the present board is of release {}.", escape(newer)));
+    }
+    words.join(" ")
+}
+
 /// A text on one line, without characters that print nothing or turn the direction of what follows.
 pub fn on_one_line(text: &str) -> String {
     let invisible = |c: &char| matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');

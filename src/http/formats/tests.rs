@@ -12,6 +12,7 @@ use crate::domain::submission::Group;
 use crate::evaluation::board_query::{BoardQuery, Sort, View};
 use crate::evaluation::board_rows::{Row, ScoreCell, groups, ordered, reported_rows};
 use crate::evaluation::marks::Marks;
+use crate::evaluation::release_views::Correction;
 use crate::evaluation::standing::{BoardFacts, Leaderboard, column_head};
 use crate::scoring::standings::Standing;
 
@@ -155,6 +156,36 @@ fn an_anonymous_entry_names_no_team_in_any_format() {
     let board = board(vec![nameless], Sort::DEFAULT, View::Ranks);
     assert!(latex_of(&board).contains("Reef {\\scriptsize (anonymous)}"));
     assert!(markdown_of(&board).contains("| Reef | *anonymous* |"));
+}
+
+#[test]
+fn a_correction_is_told_below_the_tables_and_is_not_in_the_csv() {
+    let rows = || vec![row("Reef", &[(Column::Pmt, 80.0)])];
+    let plain = board(rows(), Sort::DEFAULT, View::Ranks);
+    let correction = Correction {
+        corrects: "2026_05".into(),
+        questions: 2,
+        by_column: BTreeMap::from([(Column::Pmt, 2)]),
+        notice: Some("Two keys of `MVK` were wrong & 100 %\nof <b>.".into()),
+        applied_at: "2026-11-30T12:00:00Z".into(),
+    };
+    let told =
+        Leaderboard { correction: Some(correction), superseded_by: Some("2026_07".into()), ..plain.clone() };
+    let (latex, markdown) = (latex_of(&told), markdown_of(&told));
+    let since = "Corrected: since 2026-11-30 this release mends 2 questions of release 2026\\_05;";
+    let newer = "An earlier release: the present board is of release 2026\\_07.";
+    assert_eq!((latex.matches(since).count(), latex.matches(newer).count()), (2, 2), "one a table: {latex}");
+    assert_eq!(latex.matches("were wrong \\& 100 \\% of ").count(), 2, "{latex}");
+    assert_eq!((markdown.matches(since).count(), markdown.matches(newer).count()), (1, 1), "{markdown}");
+    assert!(markdown.contains("keys of \\`MVK\\` were wrong &#38; 100 % of &#60;b&#62;."), "{markdown}");
+    assert!(markdown.rfind("\n|").unwrap() < markdown.find(since).unwrap(), "below the tables: {markdown}");
+    assert_eq!(
+        csv::leaderboard(&told),
+        csv::leaderboard(&plain),
+        "a reader of CSV takes every line for a row"
+    );
+    let empty = Leaderboard { rows: Vec::new(), ..told };
+    assert!(markdown_of(&empty).contains(since));
 }
 
 #[test]
