@@ -67,6 +67,10 @@ pub fn read(bytes: &[u8]) -> Result<RatingsFile, Vec<RatingFault>> {
         reading.fault(1, None, format!("the file has more than {MAX_BYTES} bytes; split it"));
         return Err(reading.faults);
     }
+    if is_utf16(bytes) {
+        reading.fault(1, None, "the file is UTF-16; save it as CSV in UTF-8".into());
+        return Err(reading.faults);
+    }
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes);
     let mut lines = LineCount { bytes, at: 0, line: 1 };
     let mut record = ByteRecord::new();
@@ -98,6 +102,13 @@ pub fn read(bytes: &[u8]) -> Result<RatingsFile, Vec<RatingFault>> {
         reading.fault(1, None, words.into());
     }
     if reading.faults.is_empty() { Ok(RatingsFile { items: reading.items }) } else { Err(reading.faults) }
+}
+
+/// Whether a file is UTF-16, as spreadsheets save "Unicode text": it says so by its mark or by the halves of its first letter.
+fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe")
+        || bytes.starts_with(b"\xfe\xff")
+        || bytes.iter().take(2).any(|byte| *byte == 0)
 }
 
 /// Counts lines as editors do; rows may hold line ends, and the reader's own count stumbles over CRLF.

@@ -100,3 +100,19 @@ fn more_items_or_ratings_of_one_than_can_be_worked_with_are_refused() {
     let found = faults(&file(MAX_ITEMS + 1, 1));
     assert!(found.len() == 1 && found[0].2.contains("more than 2000 items"), "{found:?}");
 }
+
+#[test]
+fn a_file_in_utf16_is_one_fault_whether_it_has_a_mark_or_not() {
+    let rows = format!("{HEADER}\n{}", "S1,A--b--q5,OEMU,E1,1,2.5\n".repeat(50));
+    for (mark, bytes) in [
+        ("\u{feff}", u16::to_le_bytes as fn(u16) -> [u8; 2]),
+        ("\u{feff}", u16::to_be_bytes),
+        ("", u16::to_le_bytes),
+        ("", u16::to_be_bytes),
+    ] {
+        let file: Vec<u8> = format!("{mark}{rows}").encode_utf16().flat_map(bytes).collect();
+        let faults = read(&file).err().unwrap();
+        assert_eq!(faults.len(), 1, "{faults:#?}");
+        assert_eq!((faults[0].line, &*faults[0].detail), (1, "the file is UTF-16; save it as CSV in UTF-8"));
+    }
+}
