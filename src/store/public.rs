@@ -15,11 +15,13 @@ const PUBLISHED: &str = "(submissions.state = 'scored' AND submissions.visibilit
 const WITH_BOARD: &str =
     "(SELECT id FROM judge_configurations WHERE state = 'current' OR retired_at_ms IS NOT NULL)";
 
-/// Matches releases of which more is known than their name.
-const RELEASES: &str = "(SELECT id FROM releases WHERE split <> 'train')";
+/// Matches releases that have a board: those that are active, or were.
+const SHOWN: &str = "(SELECT id FROM releases WHERE shown AND split <> 'train')";
 
-/// Matches releases that have a board.
-const SHOWN: &str = "(SELECT id FROM releases WHERE shown)";
+/// Matches failed answers of submissions under what their entries stand under.
+const STOOD: &str = "submissions.id = judge_failures.submission_id \
+     AND submissions.release_id = judge_failures.release_id \
+     AND submissions.configuration_id = judge_failures.configuration_id";
 
 /// Tables of which nothing is public.
 const LEFT_OUT: [&str; 25] = [
@@ -53,21 +55,24 @@ const LEFT_OUT: [&str; 25] = [
 /// What is public of the others, column by column; a constant stands for a column of which nothing is. Entries of one
 /// nameless team and model stay one line of the board, and are otherwise nobody's.
 const PUBLIC: [(&str, &str); 16] = [
-    ("installation", "SELECT id, board_revision, 0 AS judge_checked_at_ms FROM installation"),
+    ("installation", "SELECT id, 0 AS board_revision, 0 AS judge_checked_at_ms FROM installation"),
     (
         "releases",
-        "SELECT id, name, split, content_sha256, feedback, active, created_at_ms, line_id, FALSE AS staged, shown \
-         FROM releases WHERE id IN {releases}",
+        // Their order is on the pages of entries, and not when they were imported.
+        "SELECT id, name, split, content_sha256, feedback, active, row_number() OVER (ORDER BY created_at_ms) AS created_at_ms, \
+         line_id, FALSE AS staged, shown FROM releases WHERE id IN {shown}",
     ),
     (
         "videos",
         "SELECT release_id, position, CAST(position AS TEXT) AS id, '' AS collection, '' AS video_id, '' AS video_file, \
-         '' AS video_path FROM videos WHERE release_id IN {releases}",
+         '' AS video_path FROM videos WHERE release_id IN {shown}",
     ),
     (
         "questions",
-        "SELECT release_id, position, CAST(position AS TEXT) AS question_id, video_position, type, '' AS question, \
-         '' AS prompt, '[]' AS options FROM questions WHERE release_id IN {releases}",
+        // How many there are of each type is known, and not which video has which.
+        "SELECT release_id, position, CAST(position AS TEXT) AS question_id, 0 AS video_position, type, '' AS question, \
+         '' AS prompt, '[]' AS options FROM (SELECT release_id, type, \
+         row_number() OVER (PARTITION BY release_id ORDER BY type) - 1 AS position FROM questions) AS by_type WHERE release_id IN {shown}",
     ),
     (
         "teams",
@@ -92,15 +97,16 @@ const PUBLIC: [(&str, &str); 16] = [
          CASE WHEN visibility = 'public' THEN code_url END AS code_url, visibility, state, NULL AS paused_for, \
          '' AS content_sha256, questions, answered, unparsed, 0 AS graded, 0 AS to_judge, 0 AS judged, 0 AS reused, \
          0 AS failed, '[]' AS warnings, configuration_id, NULL AS withdrawn_reason, 0 AS not_before_ms, created_at_ms, \
-         finished_at_ms, NULL AS anonymous_until, visible_since_ms FROM submissions WHERE {published}",
+         finished_at_ms, NULL AS anonymous_until, \
+         CASE WHEN visible_since_ms > finished_at_ms THEN visible_since_ms END AS visible_since_ms FROM submissions WHERE {published}",
     ),
     (
+        // Of decisions by hand what the pages of the entries that stand on them say, the reason as it was written.
         "judgements",
         "SELECT configuration_id, key, vote, question_id, '[0,0,0]' AS scores, '[null,null,null]' AS explanations, \
-         answered_model, 0 AS prompt_tokens, 0 AS cached_tokens, 0 AS completion_tokens, 0 AS cost_usd, created_at_ms, \
-         '' AS decided_by, decision_reason FROM judgements WHERE decided_by IS NOT NULL \
-         AND configuration_id IN {with_board} AND EXISTS (SELECT 1 FROM judge_failures JOIN submissions \
-         ON submissions.id = judge_failures.submission_id WHERE judge_failures.key = judgements.key \
+         '' AS answered_model, 0 AS prompt_tokens, 0 AS cached_tokens, 0 AS completion_tokens, 0 AS cost_usd, created_at_ms, \
+         '' AS decided_by, decision_reason FROM judgements WHERE decided_by IS NOT NULL AND vote = 0 \
+         AND EXISTS (SELECT 1 FROM judge_failures JOIN submissions ON {stood} WHERE judge_failures.key = judgements.key \
          AND judge_failures.configuration_id = judgements.configuration_id AND {published})",
     ),
     (
@@ -108,30 +114,30 @@ const PUBLIC: [(&str, &str); 16] = [
         "SELECT judge_failures.submission_id, judge_failures.release_id, judge_failures.configuration_id, \
          judge_failures.question_id, \
          judge_failures.key, '' AS reason, '' AS detail, 0 AS calls, 0 AS first_failed_at_ms, 0 AS last_failed_at_ms \
-         FROM judge_failures JOIN submissions ON submissions.id = judge_failures.submission_id \
+         FROM judge_failures JOIN submissions ON {stood} \
          JOIN judgements ON judgements.key = judge_failures.key \
          AND judgements.configuration_id = judge_failures.configuration_id AND judgements.vote = 0 \
-         WHERE judgements.decided_by IS NOT NULL AND judge_failures.configuration_id IN {with_board} \
-         AND judge_failures.release_id IN {shown} AND {published}",
+         WHERE judgements.decided_by IS NOT NULL AND {published}",
     ),
     (
         "scores",
         "SELECT scores.submission_id, scores.release_id, scores.configuration_id, scores.by_column, scores.complete, \
          scores.questions, scores.answered, scores.unparsed, scores.rejudged_at_ms FROM scores \
+         0 AS questions, 0 AS answered, 0 AS unparsed FROM scores \
          JOIN submissions ON submissions.id = scores.submission_id \
          WHERE scores.configuration_id IN {with_board} AND scores.release_id IN {shown} AND {published}",
     ),
     (
         "board_changes",
         "SELECT split, at_ms, release_id, configuration_id FROM board_changes \
-         WHERE release_id IN {releases} AND configuration_id IN {with_board}",
+         WHERE release_id IN {shown} AND configuration_id IN {with_board}",
     ),
     (
         "corrections",
         "SELECT release_id, corrected_id, notice, questions, changes, 0 AS staged_at_ms, applied_at_ms FROM corrections \
          WHERE applied_at_ms IS NOT NULL",
     ),
-    ("baselines", "SELECT release_id, rule, by_column FROM baselines WHERE release_id IN {releases}"),
+    ("baselines", "SELECT release_id, rule, by_column FROM baselines WHERE release_id IN {shown}"),
     (
         "ranked_boards",
         "SELECT release_id, configuration_id, scope, '' AS fingerprint, smallest_difference FROM ranked_boards \
@@ -156,13 +162,17 @@ const COUNTED: (&str, &str) = (
 );
 
 /// Columns whose values connect rows and are told to nobody: hashed with a salt that is thrown away.
-const SALTED: [(&str, &str); 5] = [
+const SALTED: [(&str, &str); 6] = [
     ("installation", "id"),
+    ("releases", "id"),
     ("teams", "id"),
     ("submissions", "team_id"),
     ("judgements", "key"),
     ("judge_failures", "key"),
 ];
+
+/// Columns that hold the id of a release, in whatever table.
+const OF_RELEASES: [&str; 3] = ["release_id", "line_id", "corrected_id"];
 
 /// The configuration's text is on the judge's page, all but the secret of the fence.
 const FENCED: (&str, &str) = ("judge_configurations", "text");
@@ -191,12 +201,8 @@ pub fn public_select(table: &Table) -> Result<Option<String>, String> {
     if let Some(unknown) = decided.first() {
         return Err(format!("{}.{unknown}", table.name));
     }
-    let names = [
-        ("{published}", PUBLISHED),
-        ("{with_board}", WITH_BOARD),
-        ("{releases}", RELEASES),
-        ("{shown}", SHOWN),
-    ];
+    let names =
+        [("{stood}", STOOD), ("{published}", PUBLISHED), ("{with_board}", WITH_BOARD), ("{shown}", SHOWN)];
     let select = names.iter().fold((*select).to_owned(), |select, (name, sql)| select.replace(name, sql));
     // By name, so that the order of columns in the list does not matter.
     Ok(Some(format!("SELECT {} FROM ({select}) AS public_rows", table.column_names())))
@@ -207,7 +213,7 @@ pub fn veil(table: &Table, row: Cells, salt: &[u8]) -> Cells {
     let veiled = row.into_iter().zip(&table.columns).map(|(cell, column)| {
         let place = (table.name.as_str(), column.name.as_str());
         match cell {
-            Cell::Text(text) if SALTED.contains(&place) => {
+            Cell::Text(text) if SALTED.contains(&place) || OF_RELEASES.contains(&column.name.as_str()) => {
                 let hash = Sha256::new().chain_update(salt).chain_update(text).finalize();
                 Cell::Text(hex::encode(hash))
             }

@@ -55,7 +55,8 @@ pub fn file() -> Vec<u8> {
     })
 }
 
-async fn scored(secchi: &Secchi, team: &TestTeam) -> Value {
+/// Submits [`file`] and waits until it has ended; gives the submission.
+pub async fn scored(secchi: &Secchi, team: &TestTeam) -> Value {
     let response = secchi.submit(team, &metadata("Reef-8B"), file()).await;
     assert_eq!(response.status(), 202);
     let id = text_of(&response.json::<Value>().await.unwrap()["id"]);
@@ -67,7 +68,8 @@ async fn view(secchi: &Secchi, team: &TestTeam, id: &str) -> Value {
     secchi.get_json(&format!("/api/v1/submissions/{id}"), Some(&team.key)).await
 }
 
-fn decision(question_id: &str, scores: [u8; 3]) -> Value {
+/// A decision on the answer to a question.
+pub fn decision(question_id: &str, scores: [u8; 3]) -> Value {
     json!({
         "question_id": question_id, "reason": REASON,
         "criteria": {
@@ -77,7 +79,8 @@ fn decision(question_id: &str, scores: [u8; 3]) -> Value {
     })
 }
 
-async fn decide(secchi: &Secchi, maintainer: &TestTeam, id: &str, decision: &Value) -> Response {
+/// Has a maintainer decide an answer.
+pub async fn decide(secchi: &Secchi, maintainer: &TestTeam, id: &str, decision: &Value) -> Response {
     let path = format!("/api/v1/admin/submissions/{id}/decisions");
     secchi.request(Method::POST, &path, Some(&maintainer.key)).json(decision).send().await.unwrap()
 }
