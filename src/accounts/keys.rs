@@ -122,6 +122,7 @@ pub async fn create_key(
     store
         .write(move |connection| {
             lock_team(connection, &asker.team.id)?;
+            still_usable(connection, &asker, now_ms)?;
             make_room(connection, &asker.team.id, now_ms)?;
             let made = add_key(connection, &asker.team.id, new, now_ms)?;
             note(connection, (&asker.actor(), "create_key"), &asker.team, &made.0, now_ms)?;
@@ -178,6 +179,7 @@ pub async fn rotate_key(
     store
         .write(move |connection| {
             lock_team(connection, &asker.team.id)?;
+            still_usable(connection, &asker, now_ms)?;
             let mut old = usable_key(connection, &asker.team.id, &id, now_ms)?;
             within(&asker, old.scope)?;
             outlives(&asker, old.expires_at_ms)?;
@@ -245,6 +247,7 @@ pub async fn withdraw_key(
     store
         .write(move |connection| {
             let team = known_team(connection, &slug)?;
+            lock_team(connection, &team.id)?;
             let key = usable_key(connection, &team.id, &id, now_ms)?;
             keys::revoke_key(connection, &id, now_ms)?;
             note(connection, (&actor, "revoke_key"), &team, &key, now_ms)?;
@@ -292,6 +295,11 @@ fn outlives(asker: &Principal, expires_at_ms: Option<i64>) -> Result<(), KeyErro
 fn usable_key(connection: &mut DbConnection, team_id: &str, id: &str, now_ms: i64) -> Result<Key, KeyError> {
     let key = keys::find_key(connection, team_id, id)?.ok_or_else(|| KeyError::Unknown(id.to_owned()))?;
     if key.is_usable(now_ms) { Ok(key) } else { Err(KeyError::Ended) }
+}
+
+/// A key that was ended after its request had begun makes no other.
+fn still_usable(connection: &mut DbConnection, asker: &Principal, now_ms: i64) -> Result<(), KeyError> {
+    usable_key(connection, &asker.team.id, &asker.key_id, now_ms).map(drop)
 }
 
 /// Whether the team could not go on without this key.

@@ -72,6 +72,7 @@ pub async fn send_due_keys(
 async fn take_due(store: &Store, now_ms: i64) -> Result<Option<(Signup, String, ToldKey)>, SignupError> {
     store
         .write(move |connection| {
+            signups::lock_signups(connection)?;
             let Some(signup) = signups::find_mail_due(connection, MAX_MAIL_ATTEMPTS, now_ms)? else {
                 return Ok(None);
             };

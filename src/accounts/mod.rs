@@ -14,6 +14,7 @@ use crate::domain::submission::{MetadataFault, listed};
 use crate::domain::team::{Role, is_slug};
 use crate::store::audit::insert_audit;
 use crate::store::keys::{Key, revoke_keys};
+use crate::store::signups::lock_signups;
 use crate::store::teams::{self, Team};
 use crate::store::{DbConnection, Store, StoreError};
 
@@ -97,6 +98,8 @@ pub async fn create_team(
     let (actor, made) = (actor.clone(), team.clone());
     let added: Result<String, StoreError> = store
         .write(move |connection| {
+            // As where a sign-up is approved: a short name goes to whoever is first.
+            lock_signups(connection)?;
             teams::insert_team(connection, &made)?;
             let subject = (&actor, "create_team", made.slug.as_str());
             insert_audit(connection, now_ms, subject, None, Some(made.role.as_str()))?;
@@ -124,6 +127,18 @@ pub async fn disable_team(
         return Err(AccountError::Own);
     }
     set_disabled(store, actor, slug, true, now_ms).await
+    let actor = actor.clone();
+    store
+        .write(move |connection| {
+            let team = locked_team(connection, &slug)?;
+            if team.disabled_at_ms.is_none() {
+                teams::disable_team(connection, &team.id, now_ms)?;
+                let subject = (&actor, "disable_team", slug.as_str());
+                insert_audit(connection, now_ms, subject, Some("enabled"), Some("disabled"))?;
+            }
+            known_team(connection, &slug)
+        })
+        .await
 }
 
 /// Lets a team in again that was shut out, with the keys that it had. Doing it again changes nothing.
@@ -156,6 +171,11 @@ async fn set_disabled(
             let team = known_team(connection, &slug)?;
             if team.disabled_at_ms.is_some() == disabled {
                 return Ok(team);
+            let team = locked_team(connection, &slug)?;
+            if team.disabled_at_ms.is_some() {
+                teams::enable_team(connection, &team.id)?;
+                let subject = (&actor, "enable_team", slug.as_str());
+                insert_audit(connection, now_ms, subject, Some("disabled"), Some("enabled"))?;
             }
             let disabled_at_ms = disabled.then_some(now_ms);
             teams::update_disabled(connection, &team.id, disabled_at_ms)?;
@@ -178,7 +198,7 @@ pub async fn rotate_key(
     let actor = actor.clone();
     store
         .write(move |connection| {
-            let team = known_team(connection, &slug)?;
+            let team = locked_team(connection, &slug)?;
             if team.disabled_at_ms.is_some() {
                 return Err(AccountError::Disabled(slug));
             }
@@ -187,6 +207,13 @@ pub async fn rotate_key(
             Ok(first_key(connection, &team, now_ms)?.1)
         })
         .await
+}
+
+/// The team, which nobody else changes till the transaction ends, nor gives a key.
+fn locked_team(connection: &mut DbConnection, slug: &str) -> Result<Team, AccountError> {
+    let team = known_team(connection, slug)?;
+    teams::lock_team(connection, &team.id)?;
+    known_team(connection, slug)
 }
 
 fn known_team(connection: &mut DbConnection, slug: &str) -> Result<Team, AccountError> {

@@ -129,13 +129,14 @@ pub async fn import_release(
     let actor = actor.clone();
     let stored: Result<(Release, bool), ImportError> = store
         .write(move |connection| {
+            // First: of two imports at once the second finds the first, and so does a first judge configuration.
+            bump_board_revision(connection)?;
             let (release, already_there) = store_release(connection, &actor, release, &content, now_ms)?;
             if !already_there {
                 insert_video_files(connection, &facts)?;
             }
             if load_baselines(connection, &release.id)?.is_empty() {
                 save_baselines(connection, &release.id, &baselines)?;
-                bump_board_revision(connection)?;
             }
             Ok((release, already_there))
         })
@@ -175,7 +176,6 @@ fn store_release(
     let (videos, questions, keys) = rows(&release.id, content);
     insert_release(connection, &release, &videos, &questions, &keys)?;
     note_board_changes(connection, now_ms)?;
-    bump_board_revision(connection)?;
     let subject = format!("{}/{}", release.split, release.name);
     let action = (actor, "import_release", subject.as_str());
     insert_audit(connection, now_ms, action, None, Some(&release.content_sha256))?;

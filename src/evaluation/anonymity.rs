@@ -2,6 +2,7 @@
 
 use crate::domain::instant;
 use crate::domain::submission::SubmissionState;
+use crate::store::leases::lock_lease;
 use crate::store::publication::{is_name_due, show_due_names};
 use crate::store::submissions::{Submission, find_submission};
 use crate::store::{DbConnection, StoreError, bump_board_revision, reviewers};
@@ -43,6 +44,7 @@ pub async fn create_reviewers_link(
     evaluation
         .store
         .write(move |connection| {
+            lock_lease(connection, &id)?;
             let submission = owned(connection, Some(&owner), &id)?;
             if submission.withdrawn_reason.is_some() {
                 return Err(LifecycleError::Withdrawn);

@@ -328,6 +328,8 @@ pub async fn abandon_correction(
     let actor = actor.clone();
     store
         .write(move |connection| {
+            // As where one is staged or made active: what is given up is what stands.
+            lock_configurations(connection)?;
             let found = find_release(connection, split, &name)?;
             let release = found.ok_or_else(|| CorrectionError::Unknown(name.clone(), split))?;
             if !release.staged {

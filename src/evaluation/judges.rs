@@ -18,7 +18,7 @@ use crate::store::configurations::{self, CURRENT, ConfigurationRow, STAGED};
 use crate::store::history::note_board_changes;
 use crate::store::rejudgings::wake_rejudgings;
 use crate::store::submissions::wake_paused;
-use crate::store::{Store, StoreError, load_judge_checked, note_judge_checked};
+use crate::store::{Store, StoreError, bump_board_revision, load_judge_checked, note_judge_checked};
 use crate::telemetry::Metrics;
 
 use super::calls::{count_call, stand_at_zero};
@@ -255,19 +255,20 @@ impl Judges {
         let row = ConfigurationRow { state: CURRENT.to_owned(), ..self.wanted_row(now_ms)? };
         let (settings_id, settings_model) = (row.id.clone(), row.model.clone());
         let inserted: Result<(), StoreError> = store
-            .write(move |connection| match configurations::find_current_configuration(connection)? {
-                Some(_) => Ok(()),
-                None => {
-                    configurations::insert_configuration(connection, &row)?;
-                    note_board_changes(connection, now_ms)
+            .write(move |connection| {
+                if configurations::find_current_configuration(connection)?.is_some() {
+                    return Ok(());
                 }
+                // Of two processes at once the second finds the first, and so does the import of a first release.
+                bump_board_revision(connection)?;
+                if configurations::find_current_configuration(connection)?.is_none() {
+                    configurations::insert_configuration(connection, &row)?;
+                    note_board_changes(connection, now_ms)?;
+                }
+                Ok(())
             })
             .await;
-        match inserted {
-            // Another process was first.
-            Err(error) if error.is_duplicate() => {}
-            other => other?,
-        }
+        inserted?;
         let current = self.current(store).await?;
         if let Source::Settings { metrics, .. } = &self.source {
             stand_at_zero(metrics, &current.model);

@@ -117,6 +117,8 @@ pub async fn update_submission(
     evaluation
         .store
         .write(move |connection| {
+            // Of two changes at once the second sees the first, and leaves as it is what it does not change.
+            leases::lock_lease(connection, &id)?;
             let mut submission = owned(connection, Some(&owner), &id)?;
             if submission.withdrawn_reason.is_some() {
                 return Err(LifecycleError::Withdrawn);
@@ -218,6 +220,8 @@ pub async fn retry_stored(
     let (actor, id) = (actor.clone(), id.to_owned());
     let retried: Result<(Submission, bool), LifecycleError> = store
         .write(move |connection| {
+            // Of two who try at once the second sees that there is nothing to try any more.
+            leases::lock_lease(connection, &id)?;
             let submission = owned(connection, None, &id)?;
             let is_own = matches!(submission.state, SubmissionState::Failed | SubmissionState::Incomplete);
             let (before, after) = if is_own {
@@ -319,6 +323,8 @@ pub async fn withdraw_stored(
     let reason = reason.trim().to_owned();
     store
         .write(move |connection| {
+            // Whoever rejudges it stops. First, so that of two reasons the first one stays.
+            leases::revoke_lease(connection, &id)?;
             let submission = owned(connection, owner.as_deref(), &id)?;
             if submission.withdrawn_reason.is_some() {
                 return Err(LifecycleError::Withdrawn);
@@ -327,8 +333,6 @@ pub async fn withdraw_stored(
                 let allowed = "only a `scored` one can be withdrawn; cancel one that has not ended";
                 return Err(LifecycleError::State { state: submission.state, allowed });
             }
-            // Whoever rejudges it stops.
-            leases::revoke_lease(connection, &id)?;
             publication::withdraw_submission(connection, &id, &reason)?;
             bump_board_revision(connection)?;
             let subject = (&actor, "withdraw_submission", id.as_str());

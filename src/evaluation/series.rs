@@ -2,6 +2,8 @@
 //! maintainers see. Many of them would spell out the key by their scores, so that from some member on a score is told only
 //! where it is measurably better than what was told before. No stored score changes by that.
 
+use std::collections::HashMap;
+
 use crate::domain::actor::Actor;
 use crate::domain::choice::{Choice, Reason};
 use crate::domain::column::Column;
@@ -13,6 +15,7 @@ use crate::scoring::likeness::{Likeness, NO_LETTER, bands, likeness};
 use crate::scoring::pairs::difference;
 use crate::store::audit::insert_audit;
 use crate::store::flag_queue::{Closing, NewFlag, close_flag, raise_flag};
+use crate::store::releases::{load_question_ids, load_release};
 use crate::store::series::{self, Member, Neighbour};
 use crate::store::submissions::{self, Submission};
 use crate::store::teams::lock_team;
@@ -45,6 +48,54 @@ pub enum SeriesError {
     Store(#[from] StoreError),
 }
 
+/// The line of a release. Letters are kept and compared in the order of its first release, whatever a correction has added or
+/// left out since.
+struct Line {
+    /// The id of its first release.
+    id: String,
+    /// The content's hash of that.
+    sha256: String,
+    /// By question of the first release its place in the present one, and how many questions that has; none where it is
+    /// the first one itself.
+    places: Option<(Vec<Option<usize>>, usize)>,
+}
+
+impl Line {
+    /// Reads it anew: a release that is kept in memory may have joined the line since.
+    fn load(connection: &mut DbConnection, release: &GradingRelease) -> Result<Line, StoreError> {
+        let id = load_release(connection, &release.release.id)?.line_id;
+        let first = load_release(connection, &id)?;
+        let places = if id == release.release.id {
+            None
+        } else {
+            let ids = &release.key.question_ids;
+            let place: HashMap<&String, usize> =
+                ids.iter().enumerate().map(|(place, id)| (id, place)).collect();
+            let first = load_question_ids(connection, &id)?;
+            Some((first.iter().map(|id| place.get(id).copied()).collect(), ids.len()))
+        };
+        Ok(Line { id, sha256: first.content_sha256, places })
+    }
+
+    /// Letters of the present release in the order of the first.
+    fn ordered(&self, letters: &[u8]) -> Vec<u8> {
+        let Some((places, _)) = &self.places else { return letters.to_vec() };
+        places.iter().map(|place| place.map_or(NO_LETTER, |place| letters[place])).collect()
+    }
+
+    /// The way back; none where the first release did not ask.
+    fn restored(&self, letters: &[u8]) -> Vec<u8> {
+        let Some((places, questions)) = &self.places else { return letters.to_vec() };
+        let mut restored = vec![NO_LETTER; *questions];
+        for (place, letter) in places.iter().zip(letters) {
+            if let Some(place) = place {
+                restored[*place] = *letter;
+            }
+        }
+        restored
+    }
+}
+
 /// Compares a graded submission with what came before, and stores what comes of it. Once: grading it again changes
 /// nothing.
 pub(super) fn join_series(
@@ -63,19 +114,17 @@ pub(super) fn join_series(
         return Ok(());
     }
     // A corrected release begins no series anew.
-    let of = (submission.team_id.as_str(), release.release.line_id.as_str());
-    let (key, letters) = (key(release), letters(outcomes));
-    let hashes = bands(&release.release.content_sha256, &letters);
-    let is_of_these = |letters: &[u8]| letters.len() == key.len();
+    let line = Line::load(connection, release)?;
+    let of = (submission.team_id.as_str(), line.id.as_str());
+    let (key, letters) = (line.ordered(&key(release)), line.ordered(&letters(outcomes)));
+    let hashes = bands(&line.sha256, &letters);
     let twin = series::load_candidates(connection, of, &hashes)?
         .iter()
-        .filter(|(_, other)| is_of_these(other))
         .map(|(id, other)| (id, likeness(&key, &letters, other)))
         .filter(|(_, likeness)| likeness.is_twin())
         .min_by_key(|(_, likeness)| likeness.differing)
         .map(|(id, likeness)| neighbour(id, likeness));
-    let mut earlier = series::load_members(connection, of.0, of.1)?;
-    earlier.retain(|member| is_of_these(&member.letters));
+    let earlier = series::load_members(connection, of.0, of.1)?;
     let near: Vec<(&Member, Likeness)> = earlier
         .iter()
         .map(|member| (member, likeness(&key, &letters, &member.letters)))
@@ -92,7 +141,7 @@ pub(super) fn join_series(
         Some(same) => (same.place, same.told),
         None => {
             let place = 1 + different(&members);
-            (place, place <= TOLD || is_better(release, &letters, &members))
+            (place, place <= TOLD || is_better(release, &line, &letters, &members))
         }
     };
     series::merge_series(connection, &joined, &series_id)?;
@@ -167,10 +216,11 @@ fn different(members: &[&Member]) -> i32 {
 }
 
 /// Whether a file is better than the best that was told, beyond what chance explains.
-fn is_better(release: &GradingRelease, letters: &[u8], members: &[&Member]) -> bool {
-    let own = outcomes(release, letters);
+fn is_better(release: &GradingRelease, line: &Line, letters: &[u8], members: &[&Member]) -> bool {
+    let outcomes = |letters: &[u8]| outcomes(release, &line.restored(letters));
+    let own = outcomes(letters);
     members.iter().filter(|member| member.told).all(|member| {
-        let above = difference(Column::Mcq, &release.key.facts, &own, &outcomes(release, &member.letters));
+        let above = difference(Column::Mcq, &release.key.facts, &own, &outcomes(&member.letters));
         above.is_some_and(|above| above.value > 0.0 && above.p < ALPHA)
     })
 }

@@ -174,6 +174,7 @@ impl ArchiveFile {
     pub fn open(path: &Path) -> std::result::Result<ArchiveFile, ArchiveFault> {
         check_header(path)?;
         let mut inner = establish(&read_only_address(path)?)?;
+        check_is_stored(&mut inner)?;
         let (format, facts) = load_facts(&mut inner).map_err(damaged)?;
         if format > FORMAT {
             return Err(ArchiveFault::Newer(facts.secchi_version));
@@ -182,6 +183,7 @@ impl ArchiveFile {
         if versions == Versions::Newer {
             return Err(ArchiveFault::Newer(facts.secchi_version));
         }
+        check_no_code(&mut inner)?;
         let tables = load_tables(&mut inner).map_err(damaged)?;
         let mut connection = DbConnection::Sqlite(inner);
         let contents = load_contents(&mut connection).map_err(damaged)?;
@@ -198,7 +200,7 @@ impl ArchiveFile {
     ) -> std::result::Result<(), E> {
         let checked = check_pages(&mut self.connection).map_err(damaged)?;
         if checked != "ok" {
-            return Err(ArchiveFault::Damaged(checked).into());
+            return Err(ArchiveFault::Damaged(plain(&checked)).into());
         }
         let names: BTreeSet<&String> = self.tables.iter().map(|table| &table.name).collect();
         if !self.contents.keys().eq(names) {
@@ -237,10 +239,54 @@ impl<E> From<StoreError> for Stop<E> {
 
 /// Whatever SQLite says against a file that opened: nobody else works on it.
 fn damaged(error: StoreError) -> ArchiveFault {
-    match error {
-        StoreError::Statement(error) => ArchiveFault::Damaged(error.to_string()),
-        other => ArchiveFault::Damaged(other.to_string()),
+    let said = match error {
+        StoreError::Statement(error) => error.to_string(),
+        other => other.to_string(),
+    };
+    // It may hold names out of the file.
+    ArchiveFault::Damaged(plain(&said))
+}
+
+/// A text out of the file as a terminal may show it.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Makes sure that what is read first stands in the file: a view would be worked out, for as long as it pleases.
+fn check_is_stored(inner: &mut SqliteConnection) -> std::result::Result<(), ArchiveFault> {
+    let found = load_names(
+        inner,
+        "SELECT name FROM sqlite_master WHERE type <> 'table'
+             AND name IN ('archive', 'archive_tables', '__diesel_schema_migrations')",
+    )?;
+    match found.first() {
+        Some(name) => Err(ArchiveFault::Damaged(format!("`{name}` is no table"))),
+        None => Ok(()),
     }
+}
+
+/// Makes sure that the file brings nothing that runs when its tables are read or brought up to date, but what the
+/// migrations themselves made.
+fn check_no_code(inner: &mut SqliteConnection) -> std::result::Result<(), ArchiveFault> {
+    const CODE: &str = "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')";
+    let mut own = establish(":memory:")?;
+    migrate_sqlite(&mut own)?;
+    let own = load_names(&mut own, CODE)?;
+    match load_names(inner, CODE)?.into_iter().find(|name| !own.contains(name)) {
+        Some(name) => Err(ArchiveFault::Damaged(format!("no version of Secchi made `{}`", plain(&name)))),
+        None => Ok(()),
+    }
+}
+
+#[derive(QueryableByName)]
+struct Named {
+    #[diesel(sql_type = Text)]
+    name: String,
+}
+
+fn load_names(inner: &mut SqliteConnection, query: &str) -> std::result::Result<Vec<String>, ArchiveFault> {
+    let rows: std::result::Result<Vec<Named>, _> = diesel::sql_query(query).load(inner);
+    Ok(rows.map_err(|error| damaged(error.into()))?.into_iter().map(|row| row.name).collect())
 }
 
 /// Whether a file says that it is an archive.
@@ -249,6 +295,10 @@ pub(super) fn is_archive(path: &Path) -> bool {
 }
 
 fn check_header(path: &Path) -> std::result::Result<(), ArchiveFault> {
+    // A pipe would have it wait for somebody who writes.
+    if !path.metadata()?.is_file() {
+        return Err(ArchiveFault::Foreign("it is no file"));
+    }
     let mut header = Vec::new();
     File::open(path)?.take(100).read_to_end(&mut header)?;
     if !header.starts_with(SQLITE_MAGIC) {
@@ -271,7 +321,12 @@ fn load_facts(inner: &mut SqliteConnection) -> Result<(i32, ArchiveFacts)> {
     let Format { format } = diesel::sql_query("SELECT format FROM archive").get_result(inner)?;
     // A later form still says which version wrote it.
     let facts = diesel::sql_query("SELECT secchi_version, written_at, from_database, public FROM archive");
-    Ok((format, facts.get_result(inner)?))
+    let facts: ArchiveFacts = facts.get_result(inner)?;
+    let (secchi_version, written_at) = (plain(&facts.secchi_version), plain(&facts.written_at));
+    Ok((
+        format,
+        ArchiveFacts { secchi_version, written_at, from_database: plain(&facts.from_database), ..facts },
+    ))
 }
 
 #[derive(QueryableByName)]

@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use super::calibrations::load_calibration_reserved_usd;
 use super::configurations::lock_configuration;
 use super::connection::on_each;
-use super::leases::Lease;
+use super::leases::{Lease, lock_lease};
 use super::schema::{judge_claims, leases, submissions};
 use super::{DbConnection, Result};
 use crate::domain::question::Split;
@@ -83,8 +83,7 @@ impl Reservation {
 
 /// Lets those who reserve money do so one after the other, until the transaction ends.
 pub fn lock_budget(connection: &mut DbConnection) -> Result<()> {
-    diesel::update(leases::table.find(BUDGET)).set(leases::epoch.eq(leases::epoch)).execute(connection)?;
-    Ok(())
+    lock_lease(connection, BUDGET)
 }
 
 /// Whether a test submission waits for money.

@@ -62,6 +62,12 @@ pub fn claim_lease(
     Ok(Some(Lease { name: name.to_owned(), owner: owner.to_owned(), epoch, attempts }))
 }
 
+/// Locks a lease's row till the transaction ends, whoever holds the lease: those who do so come one after the other.
+pub fn lock_lease(connection: &mut DbConnection, name: &str) -> Result<()> {
+    diesel::update(leases::table.find(name)).set(leases::epoch.eq(leases::epoch)).execute(connection)?;
+    Ok(())
+}
+
 /// Prolongs a lease and locks its row till the transaction ends; false when it was lost.
 pub fn renew_lease(connection: &mut DbConnection, lease: &Lease, now_ms: i64, ttl_ms: i64) -> Result<bool> {
     let renewed = diesel::update(leases::table.filter(held(lease)))

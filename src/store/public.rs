@@ -22,6 +22,8 @@ const SHOWN: &str = "(SELECT id FROM releases WHERE shown AND split <> 'train')"
 const STOOD: &str = "submissions.id = judge_failures.submission_id \
      AND submissions.release_id = judge_failures.release_id \
      AND submissions.configuration_id = judge_failures.configuration_id";
+/// Matches releases that have a board: of one that waits, such as a correction, nobody knows.
+const SHOWN: &str = "(SELECT id FROM releases WHERE shown AND split <> 'train')";
 
 /// Tables of which nothing is public.
 const LEFT_OUT: [&str; 25] = [
@@ -61,6 +63,8 @@ const PUBLIC: [(&str, &str); 16] = [
         // Their order is on the pages of entries, and not when they were imported.
         "SELECT id, name, split, content_sha256, feedback, active, row_number() OVER (ORDER BY created_at_ms) AS created_at_ms, \
          line_id, FALSE AS staged, shown FROM releases WHERE id IN {shown}",
+        "SELECT id, name, split, content_sha256, feedback, active, created_at_ms, line_id, FALSE AS staged, shown \
+         FROM releases WHERE id IN {shown}",
     ),
     (
         "videos",
@@ -73,6 +77,8 @@ const PUBLIC: [(&str, &str); 16] = [
         "SELECT release_id, position, CAST(position AS TEXT) AS question_id, 0 AS video_position, type, '' AS question, \
          '' AS prompt, '[]' AS options FROM (SELECT release_id, type, \
          row_number() OVER (PARTITION BY release_id ORDER BY type) - 1 AS position FROM questions) AS by_type WHERE release_id IN {shown}",
+        "SELECT release_id, position, CAST(position AS TEXT) AS question_id, video_position, type, '' AS question, \
+         '' AS prompt, '[]' AS options FROM questions WHERE release_id IN {shown}",
     ),
     (
         "teams",
@@ -203,6 +209,7 @@ pub fn public_select(table: &Table) -> Result<Option<String>, String> {
     }
     let names =
         [("{stood}", STOOD), ("{published}", PUBLISHED), ("{with_board}", WITH_BOARD), ("{shown}", SHOWN)];
+    let names = [("{published}", PUBLISHED), ("{with_board}", WITH_BOARD), ("{shown}", SHOWN)];
     let select = names.iter().fold((*select).to_owned(), |select, (name, sql)| select.replace(name, sql));
     // By name, so that the order of columns in the list does not matter.
     Ok(Some(format!("SELECT {} FROM ({select}) AS public_rows", table.column_names())))

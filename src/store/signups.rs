@@ -3,9 +3,10 @@
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 
+use super::leases::lock_lease;
+use super::schema::signups;
 #[cfg(feature = "smtp")]
 use super::schema::teams;
-use super::schema::{leases, signups};
 use super::{DbConnection, Result, stored};
 use crate::domain::signup::{Application, Identity, SignupState};
 
@@ -91,8 +92,7 @@ fn signup((said, sent, made): (Said, Sent, Made)) -> Result<Signup> {
 
 /// Lets those who sign up do so one after the other, until the transaction ends.
 pub fn lock_signups(connection: &mut DbConnection) -> Result<()> {
-    diesel::update(leases::table.find(LOCK)).set(leases::epoch.eq(leases::epoch)).execute(connection)?;
-    Ok(())
+    lock_lease(connection, LOCK)
 }
 
 /// Adds a pending sign-up with the hash of its claim.

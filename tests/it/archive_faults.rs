@@ -34,6 +34,13 @@ fn changed(file: &Path, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> PathBu
     path
 }
 
+/// A pipe into which nobody writes.
+fn pipe(file: &Path) -> PathBuf {
+    let path = file.with_file_name("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    path
+}
+
 /// A copy of an archive after these statements.
 fn altered(file: &Path, name: &str, statements: &str) -> PathBuf {
     let path = changed(file, name, |_| {});
@@ -75,6 +82,33 @@ async fn a_damaged_foreign_newer_or_public_archive_is_refused_with_what_is_wrong
         (altered(&file, "row", "DELETE FROM quota_ledger"), "the rows of `quota_ledger` are not those"),
         (altered(&file, "value", "UPDATE teams SET name = 'Reef'"), "the rows of `teams` are not those"),
         (altered(&file, "table", "DROP TABLE letter_bands"), "its tables are not those"),
+        // What is worked out or run is not read: it might never end.
+        (
+            altered(
+                &file,
+                "endless",
+                "DROP TABLE archive_tables; CREATE VIEW archive_tables AS WITH RECURSIVE more (n) AS \
+                 (SELECT 1 UNION ALL SELECT n + 1 FROM more) SELECT 'a' AS name, n AS rows, 'a' AS sha256 FROM more",
+            ),
+            "`archive_tables` is no table",
+        ),
+        (
+            altered(&file, "view", "CREATE VIEW keys AS SELECT * FROM answer_keys"),
+            "no version of Secchi made `keys`",
+        ),
+        (
+            altered(&file, "trigger", "CREATE TRIGGER t AFTER INSERT ON teams BEGIN SELECT 1; END"),
+            "no version of Secchi made `t`",
+        ),
+        (
+            altered(
+                &file,
+                "codes",
+                "UPDATE archive SET format = 2, secchi_version = '9' || char(27) || '[2J'",
+            ),
+            "Secchi 9 [2J wrote it",
+        ),
+        (pipe(&file), "it is no file"),
     ];
     for (path, words) in cases {
         let said = refused(&path);

@@ -14,7 +14,7 @@ use crate::archive::{archived, boards, by_name, lived_in, seen_as};
 use crate::operations::{answers, application};
 use crate::record::{KEYS, bytes, record_of};
 use crate::secrecy::{ANSWER_MARK, MARK, marked_release};
-use crate::support::{Ground, Options, Secchi, TestTeam, metadata, problem};
+use crate::support::{Ground, Options, Secchi, TestTeam, metadata, problem, sample_bytes};
 
 fn tables(folder: &Path) -> Vec<Table> {
     create_archive(&folder.join("empty")).unwrap().1
@@ -87,6 +87,10 @@ async fn marked() -> (Secchi, TestTeam, TestTeam) {
             assert!(sent.await.unwrap().status().is_success());
         }
     }
+    // A correction that waits.
+    let release = sample_bytes("test.jsonl");
+    let shorter = &release[1 + release.iter().position(|byte| *byte == b'\n').unwrap()..];
+    secchi.import_as("zqwaiting", secchi::domain::question::Split::Test, shorter).await;
     (secchi, team, other)
 }
 
@@ -132,11 +136,12 @@ async fn no_mark_of_a_key_an_answer_a_credential_or_a_private_thing_is_in_a_publ
     assert_eq!(archive["public"], true);
 
     let ground = &secchi.ground;
-    let mut secrets: Vec<String> = [MARK, "zqshadow", "zqharbour", "zqnewcomers", "zqprivate", "zqwithdrawn"]
-        .into_iter()
-        .chain(["zqdescribed", "zqreason", ".example.org"])
-        .map(str::to_owned)
-        .collect();
+    let mut secrets: Vec<String> =
+        [MARK, "zqshadow", "zqharbour", "zqnewcomers", "zqprivate", "zqwithdrawn", "zqwaiting"]
+            .into_iter()
+            .chain(["zqdescribed", "zqreason", ".example.org"])
+            .map(str::to_owned)
+            .collect();
     for sql in [
         "SELECT sha256 FROM api_keys",
         "SELECT id FROM api_keys",
@@ -150,6 +155,7 @@ async fn no_mark_of_a_key_an_answer_a_credential_or_a_private_thing_is_in_a_publ
         "SELECT id FROM quota_ledger",
         "SELECT id FROM submissions WHERE visibility = 'private' OR withdrawn_reason IS NOT NULL",
         "SELECT id FROM installation",
+        "SELECT id, content_sha256 FROM releases WHERE NOT shown",
         "SELECT answer_text FROM answer_keys WHERE length(answer_text) > 30",
     ] {
         let found = column(ground, sql);

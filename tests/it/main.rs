@@ -82,6 +82,7 @@ mod program;
 mod pull;
 mod question_keys;
 mod quota;
+mod races;
 mod ranges;
 mod record;
 mod rejudging;

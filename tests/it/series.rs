@@ -189,3 +189,33 @@ async fn a_withheld_entry_is_not_compared_and_after_it_is_withdrawn_says_so() {
     assert_eq!(withdrawn.status(), 200);
     problem(secchi.get(&compared, None).await, 410).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_corrected_release_begins_no_series_anew() {
+    let (secchi, team) = Secchi::with_sample(options()).await;
+    let (maintainer, other) = (secchi.maintainer("harbour").await, secchi.team("reef-lab").await);
+    withheld(&secchi, &team).await;
+    // One question is left out, so that all others have other places.
+    let without_first =
+        |file: Vec<u8>| file.split_inclusive(|byte| *byte == b'\n').skip(1).collect::<Vec<_>>().concat();
+    secchi.import_as("corrected", Split::Test, &without_first(sample_bytes("test.jsonl"))[..]).await;
+    let act = async |path: &str| {
+        let path = format!("/api/v1/admin/releases/test/corrected/{path}");
+        let request = secchi.request(Method::POST, &path, Some(&maintainer.key)).json(&json!({}));
+        let response = request.send().await.unwrap();
+        assert!(response.status().is_success(), "{path}: {}", response.text().await.unwrap());
+    };
+    // From here on this process keeps the release in memory, as one that is no correction yet.
+    act("correction?dry_run=true").await;
+    act("correction").await;
+    secchi.drain().await;
+    act("activation").await;
+    let later = scored(&secchi, &team, "Reef-5B", without_first(variant(&[5, 25], 0))).await;
+    assert!(!is_told(&later), "{later}");
+    let better = scored(&secchi, &team, "Reef-6B", without_first(variant(&[], 30))).await;
+    assert!(is_told(&better), "{better}");
+
+    let twin = scored(&secchi, &other, "Kelp", without_first(variant(&[7, 40], 0))).await;
+    let flags = secchi.get_json("/api/v1/admin/flag-queue?kind=twin", Some(&maintainer.key)).await;
+    assert_eq!(flags["items"][0]["subject"], twin["id"], "{flags}");
+}

@@ -5,6 +5,7 @@ use sha2::{Digest as _, Sha256};
 use crate::domain::actor::Actor;
 use crate::domain::question::Split;
 use crate::store::audit::insert_audit;
+use crate::store::leases::{CALIBRATION, lock_lease};
 use crate::store::ratings::{Rated, Study, activate_study, find_active_study, find_study, insert_study};
 use crate::store::{Store, StoreError};
 
@@ -78,6 +79,8 @@ pub async fn import_ratings(
     let actor = actor.clone();
     store
         .write(move |connection| {
+            // Of two imports at once the second finds the first; nor does a run of the judge begin between.
+            lock_lease(connection, CALIBRATION)?;
             let before = find_active_study(connection)?;
             let known = find_study(connection, &content_sha256)?;
             if let Some(study) = known.as_ref().filter(|study| study.active && study.judge == judge) {
