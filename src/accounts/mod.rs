@@ -127,18 +127,6 @@ pub async fn disable_team(
         return Err(AccountError::Own);
     }
     set_disabled(store, actor, slug, true, now_ms).await
-    let actor = actor.clone();
-    store
-        .write(move |connection| {
-            let team = locked_team(connection, &slug)?;
-            if team.disabled_at_ms.is_none() {
-                teams::disable_team(connection, &team.id, now_ms)?;
-                let subject = (&actor, "disable_team", slug.as_str());
-                insert_audit(connection, now_ms, subject, Some("enabled"), Some("disabled"))?;
-            }
-            known_team(connection, &slug)
-        })
-        .await
 }
 
 /// Lets a team in again that was shut out, with the keys that it had. Doing it again changes nothing.
@@ -168,14 +156,9 @@ async fn set_disabled(
     };
     store
         .write(move |connection| {
-            let team = known_team(connection, &slug)?;
+            let team = locked_team(connection, &slug)?;
             if team.disabled_at_ms.is_some() == disabled {
                 return Ok(team);
-            let team = locked_team(connection, &slug)?;
-            if team.disabled_at_ms.is_some() {
-                teams::enable_team(connection, &team.id)?;
-                let subject = (&actor, "enable_team", slug.as_str());
-                insert_audit(connection, now_ms, subject, Some("disabled"), Some("enabled"))?;
             }
             let disabled_at_ms = disabled.then_some(now_ms);
             teams::update_disabled(connection, &team.id, disabled_at_ms)?;

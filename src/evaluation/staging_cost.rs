@@ -93,12 +93,6 @@ async fn cost_since(
     entries: Vec<EntryIds>,
     since_ms: Option<i64>,
 ) -> Result<StagingCost, StagingError> {
-    let unreadable = |_| JudgesError::Text(candidate.id.clone());
-    let configuration: Configuration = serde_json::from_str(&candidate.text).map_err(unreadable)?;
-    let id = candidate.id.clone();
-    let past: Result<_, StoreError> =
-        store.read(move |connection| load_mean_completion_tokens(connection, &id)).await;
-    let past = past?;
     let configuration = configuration_of(candidate)?;
     let mut calls = Calls::of(store, candidate).await?;
     let mut cost = StagingCost { entries: entries.len(), ..StagingCost::default() };

@@ -15,15 +15,13 @@ const PUBLISHED: &str = "(submissions.state = 'scored' AND submissions.visibilit
 const WITH_BOARD: &str =
     "(SELECT id FROM judge_configurations WHERE state = 'current' OR retired_at_ms IS NOT NULL)";
 
-/// Matches releases that have a board: those that are active, or were.
+/// Matches releases that have a board: of one that waits, such as a correction, nobody knows.
 const SHOWN: &str = "(SELECT id FROM releases WHERE shown AND split <> 'train')";
 
 /// Matches failed answers of submissions under what their entries stand under.
 const STOOD: &str = "submissions.id = judge_failures.submission_id \
      AND submissions.release_id = judge_failures.release_id \
      AND submissions.configuration_id = judge_failures.configuration_id";
-/// Matches releases that have a board: of one that waits, such as a correction, nobody knows.
-const SHOWN: &str = "(SELECT id FROM releases WHERE shown AND split <> 'train')";
 
 /// Tables of which nothing is public.
 const LEFT_OUT: [&str; 25] = [
@@ -63,8 +61,6 @@ const PUBLIC: [(&str, &str); 16] = [
         // Their order is on the pages of entries, and not when they were imported.
         "SELECT id, name, split, content_sha256, feedback, active, row_number() OVER (ORDER BY created_at_ms) AS created_at_ms, \
          line_id, FALSE AS staged, shown FROM releases WHERE id IN {shown}",
-        "SELECT id, name, split, content_sha256, feedback, active, created_at_ms, line_id, FALSE AS staged, shown \
-         FROM releases WHERE id IN {shown}",
     ),
     (
         "videos",
@@ -77,8 +73,6 @@ const PUBLIC: [(&str, &str); 16] = [
         "SELECT release_id, position, CAST(position AS TEXT) AS question_id, 0 AS video_position, type, '' AS question, \
          '' AS prompt, '[]' AS options FROM (SELECT release_id, type, \
          row_number() OVER (PARTITION BY release_id ORDER BY type) - 1 AS position FROM questions) AS by_type WHERE release_id IN {shown}",
-        "SELECT release_id, position, CAST(position AS TEXT) AS question_id, video_position, type, '' AS question, \
-         '' AS prompt, '[]' AS options FROM questions WHERE release_id IN {shown}",
     ),
     (
         "teams",
@@ -128,8 +122,7 @@ const PUBLIC: [(&str, &str); 16] = [
     (
         "scores",
         "SELECT scores.submission_id, scores.release_id, scores.configuration_id, scores.by_column, scores.complete, \
-         scores.questions, scores.answered, scores.unparsed, scores.rejudged_at_ms FROM scores \
-         0 AS questions, 0 AS answered, 0 AS unparsed FROM scores \
+         0 AS questions, 0 AS answered, 0 AS unparsed, scores.rejudged_at_ms FROM scores \
          JOIN submissions ON submissions.id = scores.submission_id \
          WHERE scores.configuration_id IN {with_board} AND scores.release_id IN {shown} AND {published}",
     ),
@@ -209,7 +202,6 @@ pub fn public_select(table: &Table) -> Result<Option<String>, String> {
     }
     let names =
         [("{stood}", STOOD), ("{published}", PUBLISHED), ("{with_board}", WITH_BOARD), ("{shown}", SHOWN)];
-    let names = [("{published}", PUBLISHED), ("{with_board}", WITH_BOARD), ("{shown}", SHOWN)];
     let select = names.iter().fold((*select).to_owned(), |select, (name, sql)| select.replace(name, sql));
     // By name, so that the order of columns in the list does not matter.
     Ok(Some(format!("SELECT {} FROM ({select}) AS public_rows", table.column_names())))

@@ -16,12 +16,9 @@ use super::standing::{load_unscored, of_line, published};
 use super::{DbConnection, Result};
 use crate::domain::question::Split;
 
-const PENDING: &str = "pending";
-const DONE: &str = "done";
 pub(super) const INCOMPLETE: &str = "incomplete";
 pub(super) const PENDING: &str = "pending";
 pub(super) const DONE: &str = "done";
-const INCOMPLETE: &str = "incomplete";
 
 /// Rows of one INSERT; SQLite takes at most 32,766 parameters.
 const BATCH: usize = 4000;
@@ -126,8 +123,6 @@ pub struct Due {
 
 /// Under what a submission is to be rejudged now, if there is anything: the current configuration before the staged one,
 /// the active release before the staged one.
-pub fn find_due(connection: &mut DbConnection, submission_id: &str, now_ms: i64) -> Result<Option<Under>> {
-    let found = rejudgings::table
 pub fn find_due(connection: &mut DbConnection, submission_id: &str, now_ms: i64) -> Result<Option<Due>> {
     let found: Option<(String, String, Option<i64>)> = rejudgings::table
         .inner_join(judge_configurations::table.on(judge_configurations::id.eq(rejudgings::configuration_id)))
@@ -140,7 +135,6 @@ pub fn find_due(connection: &mut DbConnection, submission_id: &str, now_ms: i64)
         .select((rejudgings::release_id, rejudgings::configuration_id, rejudgings::anew_since_ms))
         .first(connection)
         .optional()?;
-    Ok(found)
     Ok(found.map(|(release_id, configuration_id, anew_since_ms)| Due {
         under: Under { release_id, configuration_id },
         anew_since_ms,
