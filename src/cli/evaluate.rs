@@ -18,7 +18,7 @@ use crate::predictions::max_answer_bytes;
 
 use super::answers::{Answers, Logged, Run};
 use super::exit::{Ended, Exit, help};
-use super::pull::{Plan, pull_into};
+use super::pull::{Plan, pull_into, usual_folder};
 use super::pulled::{Folder, Manifest, PulledVideo, Question, Wanted};
 use super::report::bar;
 
@@ -146,10 +146,7 @@ pub async fn evaluate(arguments: EvaluateArgs) -> anyhow::Result<()> {
 /// The pulled folder, filled if need be.
 async fn data(arguments: &EvaluateArgs) -> anyhow::Result<(Folder, Manifest)> {
     let wanted = Wanted { split: arguments.split, n: arguments.frames, size: arguments.size };
-    let root = match &arguments.data {
-        Some(data) => data.clone(),
-        None => PathBuf::from("secchi-data").join(arguments.split.as_str()),
-    };
+    let root = arguments.data.clone().unwrap_or_else(|| usual_folder(arguments.split));
     let mut folder = Folder::new(&root);
     if let Some(manifest) = folder.manifest()?
         && manifest.complete

@@ -20,6 +20,11 @@ use super::report::bar;
 /// The code of a video whose file the server does not have.
 const MISSING: &str = "video_missing";
 
+/// Frames of a video that the paper shows a model.
+const FRAMES: u32 = 8;
+/// Pixels of a frame's longest side.
+const SIZE: u32 = 512;
+
 /// Fetch the questions of a split and the frames of its videos
 ///
 /// Writes `questions.jsonl`, `frames/NAME/0.jpg` and so on, and `manifest.json`, which tells the NAME of each video and the
@@ -36,10 +41,10 @@ pub struct PullArgs {
     #[arg(long)]
     split: Split,
     /// Frames of each video, uniformly sampled; 0 for none
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = FRAMES)]
     frames: u32,
     /// Pixels of a frame's longest side
-    #[arg(long, default_value_t = 512)]
+    #[arg(long, default_value_t = SIZE)]
     size: u32,
     /// Fetch the videos themselves too, into `videos/`
     #[arg(long)]
@@ -119,6 +124,29 @@ pub async fn pull(arguments: PullArgs) -> anyhow::Result<()> {
         return Err(Exit::Incomplete.with(words));
     }
     Ok(())
+}
+
+/// Where a split lies unless another folder is named.
+pub fn usual_folder(split: Split) -> PathBuf {
+    PathBuf::from("secchi-data").join(split.as_str())
+}
+
+/// Pulls the paper's eight frames of each video of a split into the usual folder, and says which that is.
+///
+/// # Errors
+/// Those of [`pull_into`], and when the server has no file of a video.
+pub async fn pull_usual(client: &Client, split: Split) -> anyhow::Result<PathBuf> {
+    let root = usual_folder(split);
+    let wanted = Wanted { split, n: FRAMES, size: SIZE };
+    let plan = Plan { wanted, videos: false, key: false, concurrency: 8 };
+    let missing = pull_into(client, &mut Folder::new(&root), &plan).await?.manifest.missing;
+    match missing.first() {
+        None => Ok(root),
+        Some(first) => {
+            let words = format!("the server has no file of {} video(s), such as `{first}`", missing.len());
+            Err(Exit::Incomplete.with(words))
+        }
+    }
 }
 
 /// Fills a folder, going on where it was stopped.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use secchi::domain::question::Split;
 
 use crate::program::{Ended, run, secchi};
+use crate::pull::{FRAMES, Media};
 use crate::support::{Secchi, TestTeam, sample_bytes};
 
 fn records(split: Split) -> Vec<Value> {
@@ -155,9 +156,27 @@ async fn what_is_missing_is_named_before_anything_is_written() {
     assert!(lacking.stderr.contains("lacks 24 of") && lacking.stderr.contains(&first), "{lacking:?}");
     assert!(lacking.stderr.contains("`secchi pull`"), "{lacking:?}");
     assert!(!folder.join("task").exists());
-    let neither = export(&server, &team, &["lmms-eval", "--split", "val", "task"]);
-    assert!(neither.code == Some(2) && neither.stderr.contains("--frames"), "{neither:?}");
     let none = TestTeam { slug: "x".into(), key: "sk_secchi_wrong".into() };
     let refused = export(&server, &none, &["lmms-eval", "--split", "val", "--frames", "stills", "task"]);
     assert!(refused.code != Some(0) && refused.stderr.contains("401"), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn frames_that_nobody_names_are_pulled_first() {
+    let media = Media::start(|_, _| None).await;
+    let folder = tempfile::tempdir().unwrap();
+    for (harness, dir) in [("lmms-eval", "task"), ("vlmevalkit", "data")] {
+        let mut command = secchi(folder.path(), &["export", harness, "--split", "val", dir]);
+        command.env("SECCHI_URL", &media.base).env("SECCHI_API_KEY", "sk_secchi_any");
+        tokio::task::block_in_place(|| run(&mut command)).stdout();
+    }
+    let task = std::fs::read_to_string(folder.path().join("task/secchi_val.jsonl")).unwrap();
+    for line in task.lines() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let frames = Path::new(record["media"].as_str().unwrap());
+        assert_eq!(std::fs::read_dir(frames).unwrap().count(), FRAMES, "{record}");
+        assert!(frames.to_string_lossy().contains("secchi-data/val/"), "{record}");
+    }
+    // Once for both.
+    assert_eq!(media.asked(".jpg"), 24 * FRAMES);
 }

@@ -13,6 +13,7 @@ use crate::client::{Client, ClientError};
 use crate::config::ClientSettings;
 use crate::domain::question::Split;
 
+use super::pull::pull_usual;
 use super::pulled::Folder;
 
 const TASK: &str = include_str!("lmms_eval.yaml");
@@ -27,7 +28,7 @@ const MAX_NAMED: usize = 5;
 /// lmms-eval and VLMEvalKit run what is written as it is; what they write is submitted as it is.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  secchi export lmms-eval --split val --frames val task\n  python -m lmms_eval --model openai --model_args model_version=M,base_url=URL --tasks secchi_val --include_path task --log_samples --output_path runs\n\n  secchi export vlmevalkit --split val --videos videos data\n  python data/secchi_vlmevalkit.py --data Secchi_val --model M --mode infer"
+    after_help = "Examples:\n  secchi export lmms-eval --split val task\n  python -m lmms_eval --model openai --model_args model_version=M,base_url=URL --tasks secchi_val --include_path task --log_samples --output_path runs\n\n  secchi export vlmevalkit --split val --videos videos data\n  python data/secchi_vlmevalkit.py --data Secchi_val --model M --mode infer"
 )]
 pub struct ExportArgs {
     /// The harness that is to run it
@@ -37,8 +38,9 @@ pub struct ExportArgs {
     /// test or val
     #[arg(long)]
     split: Split,
-    /// Folder of `secchi pull`, or one that holds a folder of JPEG frames for each video, named by its `id`
-    #[arg(long, value_name = "DIR", required_unless_present = "videos")]
+    /// Folder of `secchi pull`, or one that holds a folder of JPEG frames for each video, named by its `id`; without this and
+    /// `--videos` eight frames of each video are pulled into secchi-data/SPLIT
+    #[arg(long, value_name = "DIR")]
     frames: Option<PathBuf>,
     /// Folder of `secchi pull --videos`, or one that holds the videos' files
     #[arg(long, value_name = "DIR", conflicts_with = "frames")]
@@ -91,7 +93,11 @@ pub async fn export(arguments: ExportArgs) -> anyhow::Result<()> {
         .into_iter()
         .collect::<Result<_, _>>()
         .context("the questions that the server sent cannot be read")?;
-    let media = media(&questions, arguments.frames.as_deref(), arguments.videos.as_deref())?;
+    let frames = match (arguments.frames, &arguments.videos) {
+        (None, None) => Some(pull_usual(&client, split).await?),
+        (frames, _) => frames,
+    };
+    let media = media(&questions, frames.as_deref(), arguments.videos.as_deref())?;
     fs::create_dir_all(&arguments.dir).with_context(|| format!("`{}`", arguments.dir.display()))?;
     let dir = arguments.dir.canonicalize()?;
     let told = match arguments.harness {
