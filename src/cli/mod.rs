@@ -156,7 +156,7 @@ pub async fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
     let file = config::file_argument(&arguments);
     let command = config::with_file(Cli::command(), file.as_deref())?;
     let unknown = config::unknown_variables(&command);
-    let matches = command.get_matches_from(arguments);
+    let matches = config::without_empty(command).get_matches_from(arguments);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     if !cli.command.is_service() {
         exit::end_with_the_reader();

@@ -6,6 +6,7 @@ mod storage;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use clap::builder::Resettable;
 use clap::{Args, Command, ValueEnum};
 
 pub use storage::{MediaAddress, StoreSettings};
@@ -238,6 +239,16 @@ pub fn with_file(command: Command, file: Option<&Path>) -> Result<Command, Confi
     Ok(values
         .into_iter()
         .fold(command, |command, (variable, _, text)| set_default(command, &variable, &text)))
+}
+
+/// Makes a variable that is set to nothing one that is not set, as files for systemd and Compose write it (`NAME=`).
+pub fn without_empty(command: Command) -> Command {
+    let is_empty = |argument: &clap::Arg| {
+        argument.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty())
+    };
+    command
+        .mut_args(|argument| if is_empty(&argument) { argument.env(Resettable::Reset) } else { argument })
+        .mut_subcommands(without_empty)
 }
 
 /// The file that `--config` names among the arguments of this process; known before they are parsed, since the file

@@ -139,6 +139,21 @@ fn a_flag_beats_the_environment_which_beats_the_file() {
 }
 
 #[test]
+fn a_variable_that_is_set_to_nothing_is_not_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let known = help(folder.path(), &["serve".to_owned()], &[]).stdout();
+    let names: Vec<&str> =
+        known.split("[env: ").skip(1).filter_map(|rest| rest.split(['=', ']']).next()).collect();
+    assert!(names.len() > 25, "{names:?}");
+    let mut command = program(folder.path(), &["judge", "check"]);
+    for name in names {
+        command.env(name, "");
+    }
+    let said = run(&mut command).stdout();
+    assert!(said.contains("`offline`") && folder.path().join("data/secchi.db").is_file(), "{said}");
+}
+
+#[test]
 fn what_is_wrong_with_the_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |text: &str, words: &[&str]| {
