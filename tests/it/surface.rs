@@ -306,7 +306,13 @@ async fn the_csv_holds_the_jsons_rows_in_order_and_no_formula() {
     assert_eq!(records.len(), board["rows"].as_array().unwrap().len());
     records.retain(|record| !record[place("entry")].is_empty());
     assert_eq!(records.len(), rows.len());
+    for name in
+        rows[0].as_object().unwrap().keys().filter(|name| !["scores", "tier"].contains(&name.as_str()))
+    {
+        assert!(head.iter().any(|other| other == name), "`{name}` is no header");
+    }
     for (record, row) in records.iter().zip(rows) {
+        assert_eq!(serde_json::from_str::<Value>(&record[place("rank_range")]).unwrap(), row["rank_range"]);
         assert_eq!(record[place("entry")], *row["entry"].as_str().unwrap());
         assert_eq!(record[place("rank")], row["rank"].to_string());
         // serde_json reads a number to within the last place.

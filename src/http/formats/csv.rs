@@ -5,10 +5,10 @@ use crate::domain::spreadsheet::defused;
 use crate::evaluation::board_rows::Row;
 use crate::evaluation::standing::Leaderboard;
 
-const FACTS: [&str; 12] = [
+/// The JSON's names (contract 5).
+const FACTS: [&str; 11] = [
     "rank",
-    "rank_best",
-    "rank_worst",
+    "rank_range",
     "entry",
     "team",
     "model_name",
@@ -37,12 +37,11 @@ pub fn leaderboard(board: &Leaderboard) -> Vec<u8> {
 }
 
 fn record(row: &Row) -> Vec<String> {
-    let number = |value: Option<u32>| value.map(|value| value.to_string()).unwrap_or_default();
     let text = |value: &Option<String>| value.as_deref().map(defused).unwrap_or_default();
     let mut record = vec![
-        number(row.rank),
-        number(row.rank_range.map(|range| range[0])),
-        number(row.rank_range.map(|range| range[1])),
+        row.rank.map(|rank| rank.to_string()).unwrap_or_default(),
+        // As JSON writes it: a spreadsheet takes `1-3` for a day.
+        row.rank_range.map(|[best, worst]| format!("[{best},{worst}]")).unwrap_or_default(),
         text(&row.entry),
         text(&row.team),
         defused(&row.model_name),
