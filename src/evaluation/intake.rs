@@ -22,6 +22,7 @@ use crate::store::{DbConnection, StoreError, leases, teams};
 use super::Evaluation;
 use super::catalogue::GradingRelease;
 use super::estimate::{JudgingEstimate, estimate};
+use super::grading::grade;
 use super::quota::{Quota, charge, quota};
 use super::turns::Turn;
 
@@ -103,6 +104,8 @@ pub struct DryCoverage {
     pub questions: usize,
     /// Questions that the file answers.
     pub answered: usize,
+    /// Multiple-choice answers without a letter that could be read.
+    pub unparsed: usize,
 }
 
 /// What a submission would be, without being one.
@@ -147,13 +150,17 @@ where
         })
         .await;
     let (quota, before) = found?;
-    let coverage = DryCoverage { questions: predictions.answers.len(), answered: predictions.answered };
+    let Predictions { answers, answered, mut warnings, .. } = predictions;
+    let of_release = release.clone();
+    let reading = move || (grade(&of_release.key, &answers), answers);
+    let (graded, answers) = tokio::task::spawn_blocking(reading).await.map_err(StoreError::from)?;
+    let coverage = DryCoverage { questions: answers.len(), answered, unparsed: graded.unparsed };
+    warnings.extend(graded.warning(&release.key));
+    warnings.extend(before.as_ref().map(repeated));
     let judging = match with_estimate {
-        true => estimate(evaluation, release, predictions.answers).await?,
+        true => estimate(evaluation, release, answers).await?,
         false => None,
     };
-    let mut warnings = predictions.warnings;
-    warnings.extend(before.as_ref().map(repeated));
     Ok(DryRun { coverage, warnings, quota, judging })
 }
 

@@ -35,6 +35,16 @@ impl Case {
         }
     }
 
+    /// That a dry run or a submission says what is odd about the file, which has few of the split's answers.
+    fn assert_warned(&self, said: &Value) {
+        let warnings = said["warnings"].as_array().unwrap();
+        let warned = |code: &str| warnings.iter().any(|warning| warning["code"] == code);
+        assert!(warned("missing_answers"), "{}", self.file);
+        if let Some((code, "(warning)")) = self.code.split_once(' ') {
+            assert!(warned(code), "{}: {warnings:?}", self.file);
+        }
+    }
+
     /// What the file may be called instead of its code.
     fn other_code(&self) -> &str {
         match self.file.as_str() {
@@ -119,6 +129,7 @@ async fn every_broken_file_gets_its_status_code_and_line_and_a_refused_one_leave
         let response = secchi.submit(&team, &metadata(&case.file), file).await;
         if case.is_accepted() {
             assert_eq!((tried.status().as_u16(), response.status().as_u16()), (200, 202), "{}", case.file);
+            case.assert_warned(&tried.json().await.unwrap());
             let submission: Value = response.json().await.unwrap();
             accepted.insert(0, (submission["id"].as_str().unwrap().to_owned(), case));
             continue;
@@ -139,12 +150,7 @@ async fn every_broken_file_gets_its_status_code_and_line_and_a_refused_one_leave
     for (id, case) in accepted {
         let submission = secchi.get_json(&format!("/api/v1/submissions/{id}"), Some(&team.key)).await;
         assert_eq!(submission["state"], "scored", "{}", case.file);
-        let warnings = submission["warnings"].as_array().unwrap();
-        let warned = |code: &str| warnings.iter().any(|warning| warning["code"] == code);
-        assert!(warned("missing_answers"), "{}", case.file);
-        if let Some((code, "(warning)")) = case.code.split_once(' ') {
-            assert!(warned(code), "{}: {warnings:?}", case.file);
-        }
+        case.assert_warned(&submission);
     }
 }
 

@@ -85,7 +85,7 @@ async fn a_dry_run_says_what_would_come_and_stores_nothing() {
         response.json::<Value>().await.unwrap()
     };
     let run = dry().await;
-    assert_eq!(run["coverage"], json!({ "questions": 199, "answered": 139 }));
+    assert_eq!(run["coverage"], json!({ "questions": 199, "answered": 139, "unparsed": 0 }));
     assert_eq!(run["warnings"].as_array().unwrap().len(), 1);
     let warning = &run["warnings"][0];
     assert_eq!((&warning["code"], &warning["count"]), (&json!("missing_answers"), &json!(60)));
