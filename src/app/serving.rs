@@ -26,8 +26,9 @@ pub(super) fn api_server(
 ) -> Result<(Server, SocketAddr), StartError> {
     let server = HttpServer::new(move || {
         App::new()
-            .wrap(from_fn(http::guard))
             .wrap(Compress::default())
+            // Outermost, so that no answer goes out without its id and its line in the log.
+            .wrap(from_fn(http::guard))
             .app_data(state.clone())
             .app_data(pages.clone())
             .configure(http::extractor_errors)

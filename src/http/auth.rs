@@ -7,6 +7,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse, get, post, web};
 use serde::{Deserialize, Serialize};
 
+use super::body::Body;
 use super::door::Identity;
 use super::error::{Answer, Problem};
 use super::{Shared, State};
@@ -91,13 +92,14 @@ pub struct TokenAnswer {
 /// Exchanges an API key for an access token
 #[utoipa::path(
     tag = "teams",
+    request_body = TokenRequest,
     responses(
         (status = 200, description = "The token", body = TokenAnswer),
         (status = 401, description = "The key is unknown, revoked or of a disabled team", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[post("/api/v1/auth/token")]
-pub async fn create_token(state: Shared, request: web::Json<TokenRequest>) -> Answer<HttpResponse> {
+pub async fn create_token(state: Shared, request: Body<TokenRequest>) -> Answer<HttpResponse> {
     let now_ms = state.evaluation.clock.now_ms();
     let principal =
         authenticate(&state.evaluation.store, &state.signer, &request.api_key, String::new(), now_ms).await?;

@@ -5,13 +5,14 @@ use actix_web::{get, web};
 use super::Shared;
 use super::auth::MaintainerOnly;
 use super::error::{Answer, Problem};
-use super::page::Page;
+use super::page::{Page, PageQuery};
 use crate::evaluation::staging::{ConfigurationView, configurations};
 
 /// Lists the judge configurations, oldest first, and how far each has come with what is published
 #[utoipa::path(
     tag = "administration",
     security(("bearer" = [])),
+    params(PageQuery),
     responses(
         (status = 200, description = "All of them", body = Page<ConfigurationView>),
         (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
@@ -22,7 +23,8 @@ use crate::evaluation::staging::{ConfigurationView, configurations};
 pub async fn list_judge_configurations(
     state: Shared,
     _maintainer: MaintainerOnly,
+    page: web::Query<PageQuery>,
 ) -> Answer<web::Json<Page<ConfigurationView>>> {
     let items = state.evaluation.store.snapshot(configurations).await?;
-    Ok(web::Json(Page { items, next_cursor: None }))
+    Ok(web::Json(page.part(items)?))
 }

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::body::{BodySize, BoxBody, MessageBody, None as NoBody};
 use actix_web::dev::{RequestHead, ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{ConnectionType, Method, StatusCode};
@@ -117,9 +117,12 @@ pub async fn guard(
     };
     if method == Method::HEAD && matches!(response.response().body().size(), BodySize::Stream) {
         // Nothing would be sent of it, and it may have no end.
-        response = response.map_body(|_, _| BoxBody::new(()));
+        response = response.map_body(|_, _| BoxBody::new(NoBody::new()));
     }
     let request = response.request().clone();
+    if response.status() == StatusCode::NOT_ACCEPTABLE {
+        response = ServiceResponse::new(request.clone(), not_acceptable().error_response());
+    }
     secure(response.headers_mut(), request.path());
     note_limit(response.headers_mut(), limiter(&state, request.path()), turn);
     if state.draining.load(Ordering::Relaxed) {
@@ -133,6 +136,12 @@ pub async fn guard(
     record(&state, method, request_id, &response, started.elapsed());
     end_span(&span, method, &response);
     Ok(response)
+}
+
+/// The answer where a client takes no coding that there is, nor the plain body: the only 406, and one without a word.
+fn not_acceptable() -> Problem {
+    let detail = "`Accept-Encoding` leaves none of `br`, `gzip` and `identity`; allow one of them";
+    Problem::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail)
 }
 
 /// The name of a method among those that are told apart.

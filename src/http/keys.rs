@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::Shared;
 use super::auth::{TeamOnly, wrong_scope};
+use super::body::Body;
 use super::error::{Answer, Problem};
 use super::page::{Page, PageQuery};
 use crate::accounts::keys::{self, KeyError, NewKey, OVERLAP_S, Rotated};
@@ -148,7 +149,7 @@ pub async fn list_keys(
 pub async fn create_key(
     state: Shared,
     TeamOnly(principal): TeamOnly,
-    request: web::Json<KeyRequest>,
+    request: Body<KeyRequest>,
 ) -> Answer<HttpResponse> {
     let KeyRequest { name, scope, expires_at } = request.into_inner();
     let expires_at_ms = expires_at.as_deref().map(instant).transpose()?;

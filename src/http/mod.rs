@@ -7,6 +7,7 @@ mod answers;
 mod auth;
 mod badge;
 mod benchmark;
+mod body;
 mod citation;
 mod compare;
 mod configurations;

@@ -79,6 +79,16 @@ impl PageQuery {
         format!("{submission}:{question}")
     }
 
+    /// The part of a list that is short enough to be known whole.
+    ///
+    /// # Errors
+    /// When the limit is out of range or the cursor is no position.
+    pub fn part<T>(&self, items: Vec<T>) -> Result<Page<T>, PageError> {
+        let (limit, from) = (self.limit()?, self.position()?);
+        let rest = items.into_iter().skip(usize::try_from(from).unwrap_or(usize::MAX)).collect();
+        Ok(Page::cut(rest, limit, |_| (i64::from(from) + limit).to_string()))
+    }
+
     /// The cursor as the position of the next item, from 0.
     ///
     /// # Errors

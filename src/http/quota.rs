@@ -47,14 +47,19 @@ impl From<LedgerEntry> for LedgerView {
 #[utoipa::path(
     tag = "teams",
     security(("bearer" = [])),
+    params(PageQuery),
     responses(
         (status = 200, description = "The quota of each split; `resets_at` is in UTC", body = Page<Quota>),
         (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/quota")]
-pub async fn list_quotas(state: Shared, TeamOnly(principal): TeamOnly) -> Answer<web::Json<Page<Quota>>> {
-    Ok(web::Json(Page { items: quotas(&state, principal.team.id).await?, next_cursor: None }))
+pub async fn list_quotas(
+    state: Shared,
+    TeamOnly(principal): TeamOnly,
+    page: web::Query<PageQuery>,
+) -> Answer<web::Json<Page<Quota>>> {
+    Ok(web::Json(page.part(quotas(&state, principal.team.id).await?)?))
 }
 
 /// Lists what the quota is the sum of, newest first

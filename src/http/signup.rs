@@ -5,6 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, get, post, web};
 use serde::Serialize;
 
 use super::Shared;
+use super::body::Body;
 use super::door::address;
 use super::error::{Answer, Problem};
 use crate::accounts::signup::{self, Applied, SignupError, ToldKey};
@@ -88,7 +89,7 @@ pub struct ToldKeyView {
 pub async fn create_signup(
     request: HttpRequest,
     state: Shared,
-    application: web::Json<Application>,
+    application: Body<Application>,
 ) -> Answer<HttpResponse> {
     let (store, now_ms) = (&state.evaluation.store, state.evaluation.clock.now_ms());
     let address = address(&state, request.head());

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::Shared;
 use super::auth::TeamOnly;
+use super::body::Body;
 use super::error::{Answer, Problem};
 use super::page::{Page, PageQuery};
 use super::submission_view::{SubmissionView, submissions_page, viewed};
@@ -61,6 +62,7 @@ pub struct SubmissionForm {
         (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "The idempotency key was used with other content, or the split has no active release", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "The file is too large", body = Problem, content_type = "application/problem+json"),
+        (status = 415, description = "The body is no form", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The file or its metadata are faulty; `errors` lists what", body = Problem, content_type = "application/problem+json"),
         (status = 429, description = "The quota is used up", body = Problem, content_type = "application/problem+json"),
     )
@@ -149,7 +151,7 @@ pub async fn update_submission(
     state: Shared,
     TeamOnly(principal): TeamOnly,
     id: web::Path<Uuid>,
-    change: web::Json<SubmissionChange>,
+    change: Body<SubmissionChange>,
 ) -> Answer<web::Json<SubmissionView>> {
     let evaluation = &state.evaluation;
     let changed =
@@ -210,7 +212,7 @@ pub async fn withdraw_submission(
     state: Shared,
     TeamOnly(principal): TeamOnly,
     id: web::Path<Uuid>,
-    withdrawal: web::Json<Withdrawal>,
+    withdrawal: Body<Withdrawal>,
 ) -> Answer<web::Json<SubmissionView>> {
     let (actor, team, reason) = (principal.actor(), principal.team, &withdrawal.reason);
     let withdrawn =

@@ -5,6 +5,7 @@ use actix_web::HttpRequest;
 use futures::TryStreamExt as _;
 use tempfile::SpooledTempFile;
 
+use super::body::Object;
 use crate::domain::fault::Fault;
 use crate::domain::submission::{Metadata, MetadataFault};
 use crate::evaluation::intake::Upload;
@@ -109,7 +110,7 @@ async fn read_metadata(mut field: Field, pace: &mut Pace) -> Result<Metadata, Up
         text.extend_from_slice(&bytes);
     }
     let mut json = serde_json::Deserializer::from_slice(&text);
-    let metadata = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+    let Object(metadata) = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let pointer = pointer(&error);
         faulty(&pointer, error.inner().to_string(), !error.inner().is_data())
     })?;

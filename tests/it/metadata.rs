@@ -98,13 +98,13 @@ async fn a_form_without_a_part_or_with_one_too_many_is_refused() {
     let third = described().part("predictions", part()).text("notes", "hello");
     assert_eq!(send(&secchi, &team, third, 422).await["errors"][0]["pointer"], "/notes");
     let request = || secchi.request(Method::POST, "/api/v1/submissions", Some(&team.key));
-    for response in [
-        request().json(&metadata("Reef-8B")).send().await.unwrap(),
-        request().send().await.unwrap(),
-        request().header("content-type", "multipart/form-data").body("x").send().await.unwrap(),
-    ] {
-        assert_eq!(problem(response, 400).await["code"], "malformed_form");
+    for response in
+        [request().json(&metadata("Reef-8B")).send().await.unwrap(), request().send().await.unwrap()]
+    {
+        assert_eq!(problem(response, 415).await["code"], "unsupported_media_type");
     }
+    let formless = request().header("content-type", "multipart/form-data").body("x").send().await.unwrap();
+    assert_eq!(problem(formless, 400).await["code"], "malformed_form");
     assert_nothing_is_left(&secchi, &team).await;
 }
 
@@ -114,6 +114,7 @@ async fn metadata_that_are_no_json_are_told_from_faulty_ones() {
     let whole = metadata("Reef-8B").to_string();
     let trailing = format!("{whole} x");
     for (text, status) in [
+        ("[\"test\", \"Reef-8B\", \"closed\"]", 422),
         ("", 400),
         ("{\"split\": \"test\"", 400),
         ("{'split': 'test'}", 400),

@@ -152,7 +152,14 @@ async fn a_faulty_body_is_a_problem_that_says_what_is_wrong() {
         problem(send(json, body.into()).await, 400, "malformed_json").await;
     }
     problem(send(json, b"{\"api_key\": \"\xff\"}".to_vec()).await, 400, "malformed_json").await;
-    for body in ["[]", "{}", "{\"api_key\": 7}", "{\"api_key\": null}", "{\"api_key\": \"x\", \"more\": 1}"] {
+    for body in [
+        "[]",
+        "[\"sk_secchi_x\"]",
+        "{}",
+        "{\"api_key\": 7}",
+        "{\"api_key\": null}",
+        "{\"api_key\": \"x\", \"more\": 1}",
+    ] {
         problem(send(json, body.into()).await, 422, "invalid_body").await;
     }
     for media in [None, Some("text/plain"), Some("application/x-www-form-urlencoded"), Some("")] {
@@ -192,6 +199,57 @@ async fn an_unknown_or_faulty_parameter_is_a_problem() {
     let response =
         secchi.request(Method::POST, "/api/v1/submissions?dry_run=perhaps", key).send().await.unwrap();
     problem(response, 400, "invalid_parameter").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_takes_no_coding_is_told_so_in_a_problem() {
+    let secchi = Secchi::start().await;
+    for path in ["/", "/api/v1/leaderboard", "/api/v1/benchmark", "/nowhere"] {
+        for codings in ["identity;q=0", "*;q=0", "lzma, identity;q=0"] {
+            let request = secchi.request(Method::GET, path, None).header("accept-encoding", codings);
+            let refusal = problem(request.send().await.unwrap(), 406, "not_acceptable").await;
+            assert!(refusal["detail"].as_str().unwrap().contains("`Accept-Encoding`"), "{refusal}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_list_is_given_in_pages() {
+    let secchi = Secchi::start().await;
+    let document = serde_json::to_value(secchi::http::document()).unwrap();
+    let keeper = secchi.maintainer("upkeep").await;
+    let (mut seen, mut asked) = (0, 0);
+    for operation in operations().iter().filter(|operation| operation.id.starts_with("list_")) {
+        let schema =
+            &operation.described["responses"]["200"]["content"]["application/json"]["schema"]["$ref"];
+        let Some(schema) = schema.as_str() else { continue };
+        let fields = &document.pointer(schema.trim_start_matches('#')).unwrap()["properties"];
+        if !fields["items"].is_object() {
+            continue;
+        }
+        seen += 1;
+        assert!(fields["next_cursor"].is_object(), "{}", operation.id);
+        let parameters = operation.described["parameters"].as_array().unwrap();
+        for name in ["limit", "cursor"] {
+            assert!(parameters.iter().any(|parameter| parameter["name"] == name), "{}: {name}", operation.id);
+        }
+        if !operation.route.contains('{') {
+            asked += 1;
+            let first = secchi.get_json(&format!("{}?limit=1", operation.route), Some(&keeper.key)).await;
+            assert!(first["items"].as_array().unwrap().len() <= 1, "{}: {first}", operation.id);
+            for odd in ["limit=0", "limit=x", "cursor=%00"] {
+                let path = format!("{}?{odd}", operation.route);
+                problem(secchi.get(&path, Some(&keeper.key)).await, 400, "invalid_parameter").await;
+            }
+        }
+    }
+    assert!(seen >= 15 && asked >= 11, "{seen} {asked}");
+    let quota =
+        async |query: &str| secchi.get_json(&format!("/api/v1/quota{query}"), Some(&keeper.key)).await;
+    let (all, first) = (quota("").await, quota("?limit=1").await);
+    let rest = quota(&format!("?cursor={}", first["next_cursor"].as_str().unwrap())).await;
+    assert_eq!((&first["items"][0], &rest["items"][0]), (&all["items"][0], &all["items"][1]));
+    assert_eq!((&rest["next_cursor"], &all["next_cursor"]), (&Value::Null, &Value::Null));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,6 +13,7 @@ use crate::evaluation::deciding::{NewDecision, decide};
 use crate::evaluation::failed_answers::{FailedAnswer, failed_answers};
 use crate::http::Shared;
 use crate::http::auth::MaintainerOnly;
+use crate::http::body::Body;
 use crate::http::error::{Answer, Problem};
 use crate::http::page::{Page, PageQuery};
 use crate::http::submission_view::{SubmissionView, viewed};
@@ -150,7 +151,7 @@ pub async fn create_decision(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
     id: web::Path<Uuid>,
-    decision: web::Json<NewDecision>,
+    decision: Body<NewDecision>,
 ) -> Answer<web::Json<SubmissionView>> {
     let decided =
         decide(&state.evaluation, &principal.actor(), &id.to_string(), decision.into_inner()).await?;

@@ -9,6 +9,7 @@ use crate::administration::flags::{self, FlagError, QueuedFlagView};
 use crate::domain::flag::FlagKind;
 use crate::http::Shared;
 use crate::http::auth::MaintainerOnly;
+use crate::http::body::Body;
 use crate::http::error::{Answer, Problem};
 use crate::http::page::{Page, PageQuery};
 use crate::store::StoreError;
@@ -113,7 +114,7 @@ pub async fn close_flag(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
     path: web::Path<(FlagKind, Uuid)>,
-    closure: web::Json<FlagClosure>,
+    closure: Body<FlagClosure>,
 ) -> Answer<web::Json<QueuedFlagView>> {
     let (kind, id) = path.into_inner();
     let (store, now_ms) = (&state.evaluation.store, state.evaluation.clock.now_ms());

@@ -14,6 +14,7 @@ use crate::evaluation::staging::{
 use crate::evaluation::staging_cost::{StagingCost, staging_cost};
 use crate::http::Shared;
 use crate::http::auth::MaintainerOnly;
+use crate::http::body::Body;
 use crate::http::error::{Answer, Problem};
 use crate::store::standing::load_unjudged;
 
@@ -62,7 +63,7 @@ pub async fn stage_judge(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
     trial: web::Query<Trial>,
-    choice: web::Json<ConfigurationChoice>,
+    choice: Body<ConfigurationChoice>,
 ) -> Answer<web::Json<Staging>> {
     let ConfigurationChoice { configuration, .. } = choice.into_inner();
     let evaluation = &state.evaluation;
@@ -106,7 +107,7 @@ pub async fn activate_judge(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
     trial: web::Query<Trial>,
-    choice: web::Json<ConfigurationChoice>,
+    choice: Body<ConfigurationChoice>,
 ) -> Answer<web::Json<ActivationPreview>> {
     let ConfigurationChoice { configuration, accept_worse_agreement } = choice.into_inner();
     let (store, now_ms) = (&state.evaluation.store, state.evaluation.clock.now_ms());

@@ -2,13 +2,15 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, get, post, web};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::administration::notes::{self, Note, NoteError};
 use crate::http::Shared;
 use crate::http::auth::MaintainerOnly;
+use crate::http::body::Body;
 use crate::http::error::{Answer, Problem};
+use crate::http::page::{Page, PageQuery};
 
 /// A note as it is written.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
@@ -18,20 +20,13 @@ pub struct NewNote {
     text: String,
 }
 
-/// The notes on a submission.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct Notes {
-    /// Oldest first.
-    items: Vec<Note>,
-}
-
 /// Lists what maintainers wrote down about a submission, oldest first; no team sees it
 #[utoipa::path(
     tag = "administration",
     security(("bearer" = [])),
-    params(("id" = String, Path, description = "The submission's id")),
+    params(("id" = String, Path, description = "The submission's id"), PageQuery),
     responses(
-        (status = 200, description = "Notes", body = Notes),
+        (status = 200, description = "Notes", body = Page<Note>),
         (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
@@ -42,10 +37,11 @@ pub async fn list_notes(
     state: Shared,
     _maintainer: MaintainerOnly,
     id: web::Path<Uuid>,
-) -> Answer<web::Json<Notes>> {
+    page: web::Query<PageQuery>,
+) -> Answer<web::Json<Page<Note>>> {
     let id = id.to_string();
     let items = state.evaluation.store.read(move |connection| notes::list_notes(connection, &id)).await?;
-    Ok(web::Json(Notes { items }))
+    Ok(web::Json(page.part(items)?))
 }
 
 /// Writes a note on a submission down
@@ -67,7 +63,7 @@ pub async fn create_note(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
     id: web::Path<Uuid>,
-    note: web::Json<NewNote>,
+    note: Body<NewNote>,
 ) -> Answer<HttpResponse> {
     let (store, now_ms) = (&state.evaluation.store, state.evaluation.clock.now_ms());
     let note = notes::add_note(store, &principal.actor(), &id.to_string(), &note.text, now_ms).await?;

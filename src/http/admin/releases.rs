@@ -14,8 +14,9 @@ use crate::evaluation::correcting::{
 use crate::evaluation::release_views::{ReleaseView, releases};
 use crate::http::Shared;
 use crate::http::auth::MaintainerOnly;
+use crate::http::body::Body;
 use crate::http::error::{Answer, Problem};
-use crate::http::page::Page;
+use crate::http::page::{Page, PageQuery};
 
 /// A release's split and name.
 type Named = web::Path<(String, String)>;
@@ -33,6 +34,7 @@ pub struct CorrectionRequest {
 #[utoipa::path(
     tag = "administration",
     security(("bearer" = [])),
+    params(PageQuery),
     responses(
         (status = 200, description = "Releases by split, oldest first", body = Page<ReleaseView>),
         (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
@@ -43,9 +45,10 @@ pub struct CorrectionRequest {
 pub async fn list_releases(
     state: Shared,
     _maintainer: MaintainerOnly,
+    page: web::Query<PageQuery>,
 ) -> Answer<web::Json<Page<ReleaseView>>> {
     let items = state.evaluation.store.snapshot(releases).await?;
-    Ok(web::Json(Page { items, next_cursor: None }))
+    Ok(web::Json(page.part(items)?))
 }
 
 /// Says what correcting the active release by this one changes and costs, and how far it is
@@ -104,7 +107,7 @@ pub async fn create_correction(
     MaintainerOnly(principal): MaintainerOnly,
     named: Named,
     query: web::Query<Trial>,
-    request: web::Json<CorrectionRequest>,
+    request: Body<CorrectionRequest>,
 ) -> Answer<HttpResponse> {
     let (split, name) = of(named)?;
     if query.dry_run {

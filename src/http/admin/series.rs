@@ -10,6 +10,7 @@ use crate::evaluation::lifecycle::find_any_submission;
 use crate::evaluation::series::{FLAGGED_FROM, tell_scores};
 use crate::http::Shared;
 use crate::http::auth::MaintainerOnly;
+use crate::http::body::Body;
 use crate::http::error::{Answer, Problem};
 use crate::http::page::{Page, PageQuery};
 use crate::http::submission_view::{SubmissionView, viewed};
@@ -131,7 +132,7 @@ pub async fn update_series(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
     id: web::Path<Uuid>,
-    telling: web::Json<Telling>,
+    telling: Body<Telling>,
 ) -> Answer<web::Json<SubmissionView>> {
     let (evaluation, id) = (&state.evaluation, id.to_string());
     tell_scores(evaluation, &principal.actor(), &id, &telling.reason).await?;

@@ -10,6 +10,7 @@ use crate::domain::instant::rfc3339;
 use crate::domain::signup::{Application, Likeness, SignupState};
 use crate::http::Shared;
 use crate::http::auth::MaintainerOnly;
+use crate::http::body::Body;
 use crate::http::error::{Answer, Problem};
 use crate::http::page::{Page, PageQuery};
 use crate::store::StoreError;
@@ -175,7 +176,7 @@ pub async fn reject_signup(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
     id: web::Path<Uuid>,
-    rejection: web::Json<Rejection>,
+    rejection: Body<Rejection>,
 ) -> Answer<web::Json<ApplicantView>> {
     let (store, now_ms) = (&state.evaluation.store, state.evaluation.clock.now_ms());
     let (actor, reason) = (&principal.actor(), &rejection.reason);

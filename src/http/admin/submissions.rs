@@ -11,6 +11,7 @@ use crate::evaluation::lifecycle;
 use crate::evaluation::staging_cost::{StagingCost, retry_cost};
 use crate::http::Shared;
 use crate::http::auth::MaintainerOnly;
+use crate::http::body::Body;
 use crate::http::error::{Answer, Problem};
 use crate::http::page::{Page, PageQuery};
 use crate::http::submission_view::{SubmissionView, submissions_page, viewed};
@@ -136,7 +137,7 @@ pub async fn withdraw_submission(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
     id: web::Path<Uuid>,
-    withdrawal: web::Json<Withdrawal>,
+    withdrawal: Body<Withdrawal>,
 ) -> Answer<web::Json<SubmissionView>> {
     let evaluation = &state.evaluation;
     let withdrawn = lifecycle::withdraw_submission(

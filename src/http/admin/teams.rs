@@ -12,6 +12,7 @@ use crate::evaluation::quota::{Grant, grant_quota};
 use crate::evaluation::team_standing::{self, TeamStanding};
 use crate::http::Shared;
 use crate::http::auth::MaintainerOnly;
+use crate::http::body::Body;
 use crate::http::error::{Answer, Problem};
 use crate::http::page::{Page, PageQuery};
 use crate::http::quota::LedgerView;
@@ -160,7 +161,7 @@ impl KeyedTeam {
 pub async fn create_team(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
-    request: web::Json<TeamRequest>,
+    request: Body<TeamRequest>,
 ) -> Answer<HttpResponse> {
     let TeamRequest { slug, name, email, role } = request.into_inner();
     let new = NewTeam { slug, name, email, role: role.unwrap_or(Role::Team) };
@@ -236,7 +237,7 @@ pub async fn create_grant(
     state: Shared,
     MaintainerOnly(principal): MaintainerOnly,
     slug: web::Path<String>,
-    request: web::Json<GrantRequest>,
+    request: Body<GrantRequest>,
 ) -> Answer<HttpResponse> {
     let GrantRequest { split, amount, reason } = request.into_inner();
     let (store, now_ms) = (&state.evaluation.store, state.evaluation.clock.now_ms());

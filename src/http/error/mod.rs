@@ -2,6 +2,7 @@
 
 mod validity;
 
+use actix_multipart::MultipartError;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError};
@@ -282,6 +283,11 @@ impl From<UploadError> for Problem {
                 Problem::new(StatusCode::REQUEST_TIMEOUT, "slow_upload", error.to_string())
             }
             UploadError::Io(error) => Problem::internal(error),
+            UploadError::Form(
+                MultipartError::ContentTypeMissing | MultipartError::ContentTypeIncompatible,
+            ) => {
+                Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", error.to_string())
+            }
             UploadError::Form(_) | UploadError::Missing(_) | UploadError::Twice(_) | UploadError::Key => {
                 Problem::new(StatusCode::BAD_REQUEST, "malformed_form", error.to_string())
             }
