@@ -52,6 +52,7 @@ pub async fn ledger_of(entries: usize, scaled: &Scaled, folder: &std::path::Path
                 release_id: &imported.release.id,
                 configuration_id: CONFIGURATION,
                 visibility: Visibility::Public,
+                answers: &[],
             };
             (0..entries).try_for_each(|number| insert_entry(connection, &by(number), &made_up(number)))
         })
@@ -67,6 +68,8 @@ pub struct Entry<'a> {
     pub release_id: &'a str,
     pub configuration_id: &'a str,
     pub visibility: Visibility,
+    /// As they are stored.
+    pub answers: &'a [u8],
 }
 
 /// The id of a scored submission.
@@ -109,7 +112,7 @@ pub fn insert_entry(
         warnings: Vec::new(),
         created_at_ms: entry.number as i64,
     };
-    insert_submission(connection, &new, &metadata, &[])?;
+    insert_submission(connection, &new, &metadata, entry.answers)?;
     update_graded(connection, &new.id, entry.configuration_id, 0, &[])?;
     update_state(connection, &new.id, &[SubmissionState::Queued], SubmissionState::Scored, 0)?;
     let under = Under::new(entry.release_id, entry.configuration_id);

@@ -1,5 +1,5 @@
 //! What Secchi costs, as ratios measured in one run (design 9): `make bench`; `cargo bench -- published` measures the
-//! large board alone.
+//! large board alone, `cargo bench -- corrected` the dry run of a correction.
 //!
 //! The files are the shipped sample scaled to the size of the test split. Servers are processes of their own on
 //! loopback; every load is bounded in time.
@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are its result")]
 
 mod board;
+mod correcting;
 mod frames;
 mod judging;
 mod load;
@@ -42,6 +43,10 @@ fn main() {
     if arguments.iter().any(|argument| argument == "published") {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         return runtime.block_on(published::ten_thousand(&scaled));
+    }
+    if arguments.iter().any(|argument| argument == "corrected") {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        return runtime.block_on(correcting::dry_run(&scaled));
     }
     println!(
         "{} videos, {} questions; file of {:.2} MB",
@@ -116,6 +121,7 @@ fn served(scaled: &Scaled) {
     runtime.block_on(async {
         rebuilt_boards(scaled).await;
         published::ten_thousand(scaled).await;
+        correcting::dry_run(scaled).await;
         judging::judge_whole_file(scaled).await;
         let server = Server::start(scaled).await;
         println!("memory idle         {:8.1} MiB  (below 60)", server.resident("VmRSS") / MIB);

@@ -78,7 +78,8 @@ pub async fn ten_thousand(scaled: &Scaled) {
     println!("memory peak         {:8.1} MiB  over all of this  (below 500)", server.resident("VmHWM") / MIB);
 }
 
-fn new_database(server: &str) -> String {
+/// The address of a database of its own on a server.
+pub fn new_database(server: &str) -> String {
     let name = format!("bench{}", uuid::Uuid::now_v7().simple());
     let mut connection = PgConnection::establish(server).unwrap();
     connection.batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
@@ -155,6 +156,7 @@ impl Published {
                             release_id: &release_id,
                             configuration_id: &configuration_id,
                             visibility: visibility(number),
+                            answers: &[],
                         };
                         let outcomes = outcomes(&facts, number);
                         insert_entry(connection, &entry, &scores(&facts, &outcomes))?;
