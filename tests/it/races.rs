@@ -321,9 +321,9 @@ async fn ratings_that_are_imported_twice_at_once_are_there_once() {
     };
     let csv = include_str!("../fixtures/human/ratings.csv");
     let table = "LOCK TABLE rating_studies IN SHARE ROW EXCLUSIVE MODE";
-    let cut = csv.lines().take(31).map(|line| format!("{line}\n")).collect::<String>();
-    for other in [csv.to_owned(), cut] {
-        let (one, other) = at_once(Hold::of(&secchi.ground, table), post(csv.to_owned()), post(other)).await;
+    let cut = |lines: usize| csv.lines().take(lines).map(|line| format!("{line}\n")).collect::<String>();
+    for (one, other) in [(csv.to_owned(), csv.to_owned()), (cut(31), cut(61))] {
+        let (one, other) = at_once(Hold::of(&secchi.ground, table), post(one), post(other)).await;
         for response in [one, other] {
             assert!(response.status().is_success(), "{}", response.text().await.unwrap());
         }
