@@ -6,6 +6,11 @@ use std::io::Read as _;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
+use secchi::domain::flag::FlagKind;
+use secchi::domain::outcome::FailureReason;
+use secchi::domain::question::Split;
+use secchi::domain::submission::SubmissionState;
+
 use crate::operations::operations;
 use crate::program::{run, secchi as program};
 use crate::support::{Options, Secchi, entries, metadata};
@@ -64,6 +69,16 @@ fn the_document_is_openapi_3_1_and_names_its_operations_in_the_houses_verbs() {
             }
         }
     }
+}
+
+#[test]
+fn the_document_names_values_as_they_are_sent() {
+    let document = serde_json::to_value(secchi::http::document()).unwrap();
+    let values = |name: &str| document["components"]["schemas"][name]["enum"].clone();
+    assert_eq!(values("Split"), json!(Split::ALL));
+    assert_eq!(values("SubmissionState"), json!(SubmissionState::ALL));
+    assert_eq!(values("FlagKind"), json!(FlagKind::ALL));
+    assert_eq!(values("FailureReason"), json!(FailureReason::ALL));
 }
 
 #[tokio::test(flavor = "multi_thread")]
