@@ -223,7 +223,7 @@ impl<'a> Ledger<'a> {
             configuration_id: self.work.configuration_id.to_owned(),
             question_id: question_id.to_owned(),
             key: pending.key.clone(),
-            reason: failure_reason(reason).to_string(),
+            reason: FailureReason::from(reason).to_string(),
             detail,
             calls: 1,
             first_failed_at_ms: pending.asked_at_ms,
@@ -391,18 +391,5 @@ pub(super) fn load_standing(
     match anew_since_ms {
         None => load_judged(connection, configuration_id, keys),
         Some(since_ms) => load_judged_since(connection, configuration_id, keys, since_ms),
-    }
-}
-
-/// What the ledger keeps of the judge's reason.
-fn failure_reason(reason: ItemReason) -> FailureReason {
-    match reason {
-        ItemReason::Malformed => FailureReason::Malformed,
-        ItemReason::Length => FailureReason::Truncated,
-        ItemReason::Refusal => FailureReason::Refused,
-        ItemReason::ContentFilter => FailureReason::ContentFilter,
-        ItemReason::ContextTooLong => FailureReason::TooLong,
-        ItemReason::BadRequest => FailureReason::Rejected,
-        ItemReason::Unavailable => FailureReason::Unavailable,
     }
 }

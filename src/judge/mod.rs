@@ -29,6 +29,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 
 use crate::domain::line::Line;
+use crate::domain::outcome::FailureReason;
 use crate::domain::question::Rubric;
 use crate::limiter::{Gate, Pass};
 use crate::text_enum;
@@ -109,6 +110,21 @@ text_enum! {
         ContextTooLong = "context_too_long",
         BadRequest = "bad_request",
         Unavailable = "unavailable",
+    }
+}
+
+/// What the ledger keeps of the judge's reason.
+impl From<ItemReason> for FailureReason {
+    fn from(reason: ItemReason) -> FailureReason {
+        match reason {
+            ItemReason::Malformed => FailureReason::Malformed,
+            ItemReason::Length => FailureReason::Truncated,
+            ItemReason::Refusal => FailureReason::Refused,
+            ItemReason::ContentFilter => FailureReason::ContentFilter,
+            ItemReason::ContextTooLong => FailureReason::TooLong,
+            ItemReason::BadRequest => FailureReason::Rejected,
+            ItemReason::Unavailable => FailureReason::Unavailable,
+        }
     }
 }
 
