@@ -31,6 +31,7 @@ pub mod comparing;
 mod corrected;
 #[cfg(feature = "server")]
 pub mod correcting;
+#[cfg(feature = "server")]
 mod correction_outlook;
 #[cfg(feature = "server")]
 mod counting;
