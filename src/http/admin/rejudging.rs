@@ -11,6 +11,7 @@ use crate::evaluation::anew::{
 };
 use crate::http::Shared;
 use crate::http::auth::MaintainerOnly;
+use crate::http::body::Body;
 use crate::http::error::{Answer, Problem};
 
 /// Why answers are asked about again.
@@ -75,7 +76,7 @@ pub async fn rejudge_submission(
     MaintainerOnly(principal): MaintainerOnly,
     id: web::Path<Uuid>,
     query: web::Query<Trial>,
-    request: web::Json<RejudgingRequest>,
+    request: Body<RejudgingRequest>,
 ) -> Answer<HttpResponse> {
     let (evaluation, id) = (&state.evaluation, id.to_string());
     if query.dry_run {
