@@ -32,6 +32,9 @@ pub enum ArchiveError {
     /// There is a file with its name.
     #[error("`{}` exists; give another name, or `--force` to replace it", .0.display())]
     Exists(PathBuf),
+    /// It would take the database's own place.
+    #[error("`{}` is the database itself, which an archive would replace; give another name", .0.display())]
+    Itself(PathBuf),
     /// The file is not taken.
     #[error("`{path}`: {why}", path = .0.display(), why = .1)]
     File(PathBuf, ArchiveFault),

@@ -11,7 +11,9 @@ use crate::store::audit::insert_audit;
 use crate::store::leases::free_all_leases;
 use crate::store::rows::{count_rows, each_row, empty_table};
 use crate::store::tables::Table;
-use crate::store::{DbConnection, Store, StoreError, load_installation_id, rename_installation};
+use crate::store::{
+    DbConnection, Store, StoreError, bump_board_revision, load_installation_id, rename_installation,
+};
 
 use super::showing::current;
 use super::{ArchiveError, Batch, Progress, Summary, verified};
@@ -51,6 +53,8 @@ pub async fn restore_archive(
     let (actor, archive) = (actor.clone(), summary.clone());
     let unfinished = store
         .write(move |connection| {
+            // Of two who restore or start at once the second finds what the first has done.
+            bump_board_revision(connection)?;
             check_empty(connection, &file.tables)?;
             fill(connection, file, &progress)?;
             let from = format!("written {} from {}", archive.written_at, archive.from_database);

@@ -37,6 +37,9 @@ pub async fn write_archive(
     progress: Arc<Progress>,
     now_ms: i64,
 ) -> Result<Summary, ArchiveError> {
+    if store.is_kept_in(&new.path) {
+        return Err(ArchiveError::Itself(new.path));
+    }
     if !new.force && new.path.exists() {
         return Err(ArchiveError::Exists(new.path));
     }

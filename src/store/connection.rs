@@ -117,6 +117,15 @@ impl Opener {
         self.backend
     }
 
+    /// Whether a file is the SQLite file or one of its companions.
+    pub(super) fn is_kept_in(&self, path: &Path) -> bool {
+        let is_same = |companion: &str| {
+            let own = PathBuf::from(format!("{}{companion}", self.target));
+            matches!((own.canonicalize(), path.canonicalize()), (Ok(own), Ok(path)) if own == path)
+        };
+        self.backend == Backend::Sqlite && ["", "-wal", "-shm", ".server"].into_iter().any(is_same)
+    }
+
     /// The folder of an SQLite file.
     fn folder(&self) -> &Path {
         let folder = Path::new(&self.target).parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -213,6 +213,11 @@ impl Store {
         self.opener.lock_for_server()
     }
 
+    /// Whether a file is the database or one that stands beside it.
+    pub fn is_kept_in(&self, path: &Path) -> bool {
+        self.opener.is_kept_in(path)
+    }
+
     /// Which of the two databases this is.
     pub fn backend(&self) -> Backend {
         self.opener.backend()

@@ -227,3 +227,15 @@ async fn an_archive_of_an_older_version_is_brought_up_to_date_on_the_way() {
     assert!(shown.store().is_read_only());
     assert_eq!(std::fs::read(&older).unwrap(), bytes, "an archive was changed");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_never_takes_the_place_of_the_database_that_it_is_of() {
+    let secchi = Secchi::on(Ground::sqlite(), Default::default()).await;
+    let file = PathBuf::from(secchi.ground.database_url.strip_prefix("sqlite://").unwrap());
+    let link = file.with_file_name("link");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    for path in [file.clone(), file.with_file_name("secchi.db-wal"), link] {
+        let ended = run_on(&secchi.ground, &["archive", "--force", path.to_str().unwrap()]);
+        assert!(ended.code == Some(1) && ended.stderr.contains("is the database itself"), "{ended:?}");
+    }
+}

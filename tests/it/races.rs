@@ -1,6 +1,7 @@
 //! Two who act at once: on PostgreSQL each waits behind a row or table that the test holds, so that they meet where they
 //! would harm each other. On SQLite, which has one writer, the same holds without it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection as _;
@@ -11,6 +12,7 @@ use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
 use secchi::accounts::{self, AccountError, NewTeam};
+use secchi::archive::restore_archive;
 use secchi::benchmark::import::{NewRelease, import_release};
 use secchi::domain::actor::Actor;
 use secchi::domain::question::Split;
@@ -19,6 +21,7 @@ use secchi::domain::team::Role;
 use secchi::evaluation::correcting::{abandon_correction, stage_correction};
 use secchi::store::Store;
 
+use crate::archive::{archived, lived_in};
 use crate::operations::application;
 use crate::signup::audited;
 use crate::support::{Ground, NOON_MS, Options, Secchi, TestTeam, metadata, sample_bytes};
@@ -328,4 +331,24 @@ async fn ratings_that_are_imported_twice_at_once_are_there_once() {
             assert!(response.status().is_success(), "{}", response.text().await.unwrap());
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_restores_at_once_the_second_is_told_that_the_database_is_taken() {
+    let (secchi, ..) = lived_in().await;
+    let (file, _) = archived(&secchi.ground, &[]);
+    let ground = Ground::new();
+    Store::open(&ground.database_url).await.unwrap();
+    let restore = || {
+        let (url, file) = (ground.database_url.clone(), file.clone());
+        async move {
+            let actor = Actor::command_line();
+            let restored = restore_archive(&url, file, (&actor, NOON_MS), Arc::default()).await;
+            restored.map(drop).map_err(|error| error.to_string())
+        }
+    };
+    let (one, other) = at_once(Hold::of(&ground, HELD_RELEASES), restore(), restore()).await;
+    let refused = one.clone().err().or(other.clone().err()).unwrap();
+    assert!(one.is_ok() != other.is_ok(), "{one:?} {other:?}");
+    assert!(refused.contains("is not empty") || refused.contains("another server"), "{refused}");
 }

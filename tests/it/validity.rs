@@ -164,6 +164,17 @@ async fn the_human_study_is_imported_once_and_has_the_expected_figures() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn many_who_ask_at_once_have_agreement_worked_out_once() {
+    let secchi = Secchi::start().await;
+    let maintainer = secchi.maintainer("harbour").await;
+    import(&secchi, &maintainer, "", study()).await;
+    let evaluation = &secchi.running.evaluation;
+    let asked = (0..8).map(|_| evaluation.agreements.report(&evaluation.store, None));
+    let reports = futures::future::try_join_all(asked).await.unwrap();
+    assert!(reports.iter().all(|report| Arc::ptr_eq(report, &reports[0])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_command_imports_reports_and_lists_every_fault() {
     let secchi = Secchi::start().await;
     let ground = &secchi.ground;

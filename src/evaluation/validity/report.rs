@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
+use tokio::sync::Mutex as Turn;
 
 use crate::domain::dimension::Dimension;
 use crate::domain::instant::rfc3339;
@@ -118,7 +119,9 @@ pub fn by_rater(rated: &[Rated]) -> Vec<RaterView> {
 /// Reports that were worked out, by all that they depend on.
 #[derive(Default)]
 pub struct Agreements {
-    kept: Mutex<Vec<(String, Arc<AgreementReport>)>>,
+    kept: Arc<Mutex<Vec<(String, Arc<AgreementReport>)>>>,
+    /// One is worked out at a time: it takes long, and anybody may ask.
+    turn: Arc<Turn<()>>,
 }
 
 impl Agreements {
@@ -137,14 +140,23 @@ impl Agreements {
         if let Some(report) = self.find(&key) {
             return Ok(report);
         }
-        let worked_out = tokio::task::spawn_blocking(move || report(&measured));
-        let report = Arc::new(worked_out.await.map_err(StoreError::from)?);
-        let mut known = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() == MAX_KEPT {
-            known.remove(0);
+        // The turn lasts as long as the work, whether or not whoever asked still waits.
+        let turn = self.turn.clone().lock_owned().await;
+        if let Some(report) = self.find(&key) {
+            return Ok(report);
         }
-        known.push((key, report.clone()));
-        Ok(report)
+        let kept = self.kept.clone();
+        let worked_out = tokio::task::spawn_blocking(move || {
+            let report = Arc::new(report(&measured));
+            let mut known = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.len() == MAX_KEPT {
+                known.remove(0);
+            }
+            known.push((key, report.clone()));
+            drop(turn);
+            report
+        });
+        Ok(worked_out.await.map_err(StoreError::from)?)
     }
 
     fn find(&self, key: &str) -> Option<Arc<AgreementReport>> {
