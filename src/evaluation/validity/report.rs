@@ -116,10 +116,13 @@ pub fn by_rater(rated: &[Rated]) -> Vec<RaterView> {
     sums.into_iter().map(view).collect()
 }
 
-/// Reports that were worked out, by all that they depend on.
+/// A report, and all that it depends on.
+type Kept = (String, Arc<AgreementReport>);
+
+/// Reports that were worked out.
 #[derive(Default)]
 pub struct Agreements {
-    kept: Arc<Mutex<Vec<(String, Arc<AgreementReport>)>>>,
+    kept: Arc<Mutex<Vec<Kept>>>,
     /// One is worked out at a time: it takes long, and anybody may ask.
     turn: Arc<Turn<()>>,
 }
