@@ -294,6 +294,8 @@ pub async fn rejudge_stored(
         .write(move |connection| {
             // No other configuration becomes current and no other release active meanwhile.
             lock_configurations(connection)?;
+            // Nor is it withdrawn.
+            leases::lock_lease(connection, &id)?;
             let Case { submission, under, .. } = find_case(connection, &id)?.idle()?;
             failures::reset_calls(connection, &id)?;
             insert_anew(connection, &id, &under, now_ms)?;

@@ -87,7 +87,10 @@ struct Declared {
 }
 
 /// The tables of the migrations, each after those that it refers to.
-pub(super) fn load_tables(connection: &mut SqliteConnection) -> Result<Vec<Table>> {
+///
+/// # Errors
+/// When SQLite refuses, or a column is of a type that no migration uses.
+pub fn load_tables(connection: &mut SqliteConnection) -> Result<Vec<Table>> {
     let named: Vec<Named> = diesel::sql_query(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_'
              AND name NOT IN ('__diesel_schema_migrations', 'archive', 'archive_tables') ORDER BY rowid",

@@ -9,6 +9,9 @@ use diesel::prelude::*;
 use diesel_migrations::{FileBasedMigrations, MigrationHarness as _};
 
 use secchi::archive::{ArchiveError, NewArchive, Progress, show_archive, write_archive};
+use secchi::store::rows::{Cells, Content, each_row};
+use secchi::store::tables::load_tables;
+use secchi::store::{DbConnection, StoreError};
 
 use crate::archive::{archived, boards, by_name, lived_in, restored};
 use crate::program::{Ended, run_on};
@@ -197,26 +200,29 @@ fn revert(connection: &mut SqliteConnection) {
 async fn an_archive_of_an_older_version_is_brought_up_to_date_on_the_way() {
     let (secchi, ..) = lived_in().await;
     let (file, _) = archived(&secchi.ground, &[]);
-    let tables = |connection: &mut SqliteConnection| -> Vec<String> {
-        #[derive(QueryableByName)]
-        struct Named {
-            #[diesel(sql_type = diesel::sql_types::Text)]
-            name: String,
-        }
-        let select = "SELECT name FROM sqlite_master WHERE type = 'table'";
-        let named: Vec<Named> = diesel::sql_query(select).load(connection).unwrap();
-        named.into_iter().map(|table| table.name).collect()
-    };
     let older = changed(&file, "older.archive", |_| {});
     let mut connection = SqliteConnection::establish(older.to_str().unwrap()).unwrap();
-    let with = tables(&mut connection);
-    revert(&mut connection);
-    let without = tables(&mut connection);
-    for name in with.iter().filter(|name| !without.contains(name)) {
-        connection.batch_execute(&format!("DELETE FROM archive_tables WHERE name = '{name}'")).unwrap();
+    let tables = load_tables(&mut connection).unwrap().len();
+    // Back to where a table and some columns are not there yet.
+    while load_tables(&mut connection).unwrap().len() == tables {
+        revert(&mut connection);
+    }
+    // What that version wrote of what it held.
+    connection.batch_execute("DELETE FROM archive_tables").unwrap();
+    let held = load_tables(&mut connection).unwrap();
+    let mut connection = DbConnection::Sqlite(connection);
+    for table in held {
+        let mut content = Content::default();
+        let add = |row: Cells| {
+            content.add(&row);
+            Ok::<(), StoreError>(())
+        };
+        each_row(&mut connection, &table.select(), add).unwrap();
+        let (name, rows, sha256) = (&table.name, content.rows, content.sha256());
+        let insert = format!("INSERT INTO archive_tables VALUES ('{name}', {rows}, '{sha256}')");
+        connection.batch_execute(&insert).unwrap();
     }
     drop(connection);
-    assert!(without.len() < with.len());
 
     let bytes = std::fs::read(&older).unwrap();
     let here = Ground::sqlite();
