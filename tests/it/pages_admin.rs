@@ -122,7 +122,9 @@ async fn administration_is_for_maintainers_with_a_key_of_scope_admin() {
         assert_eq!(maintainer.post(&path, &fields).await.status, 403, "{path}");
         let foreign = maintainer.form(&path, &fields).header("origin", "https://evil.example");
         assert_eq!(foreign.send().await.unwrap().status(), 403, "{path}");
-        assert_eq!(maintainer.get(&path).await.status, 405, "{path}");
+        // What an incomplete submission has no page for; of the others no act has one.
+        let is_page = path.ends_with("/rejudge");
+        assert_eq!(maintainer.get(&path).await.status, if is_page { 409 } else { 405 }, "{path}");
     }
     assert_eq!(view(&secchi, &team, &id).await["state"], "incomplete", "something was done");
 }
