@@ -74,17 +74,14 @@ impl Kept {
         self.checked.is_some_and(fresh)
     }
 
-    /// Takes note of the revision that was read when so much was written.
-    fn note(&mut self, revision: i64, checked: (Instant, u64)) {
+    /// Takes note of the revision that was read.
+    fn note(&mut self, revision: i64) {
         if revision > self.revision {
             self.boards.clear();
             for (key, body) in self.bodies.drain().filter(|(_, body)| body.asked > 0) {
                 self.wanted.entry(key).or_insert((body.render, 0)).1 += body.asked;
             }
             self.revision = revision;
-        }
-        if revision == self.revision {
-            self.checked = Some(checked);
         }
     }
 
@@ -129,6 +126,10 @@ impl Boards {
         query: &BoardQuery,
     ) -> Result<Arc<Leaderboard>, BoardQueryError> {
         self.renew(store).await?;
+        self.built(store, query).await
+    }
+
+    async fn built(&self, store: &Store, query: &BoardQuery) -> Result<Arc<Leaderboard>, BoardQueryError> {
         let place = self.kept().board(query);
         let build = async || {
             let query = query.clone();
@@ -152,6 +153,7 @@ impl Boards {
     where
         F: Fn(&Leaderboard) -> Vec<u8> + Send + Sync + 'static,
     {
+        self.renew(store).await?;
         self.body(store, (query, variant), Arc::new(render), true).await
     }
 
@@ -166,8 +168,13 @@ impl Boards {
     }
 
     async fn prepare(&self, store: &Store) -> Result<(), BoardQueryError> {
-        self.renew(store).await?;
-        let wanted = self.kept().take_wanted();
+        let revision = store.read(load_board_revision).await?;
+        let wanted = {
+            let mut kept = self.kept();
+            // Not for fresh: else who asks just after a change would meet the board before it more often.
+            kept.note(revision);
+            kept.take_wanted()
+        };
         for (key, render) in wanted {
             match self.body(store, key, render, false).await {
                 Ok(body) => body.compress().await,
@@ -186,10 +193,9 @@ impl Boards {
         render: Render,
         is_asked: bool,
     ) -> Result<Rendered, BoardQueryError> {
-        self.renew(store).await?;
         let place = self.kept().body(&key, &render, is_asked);
         let build = async || {
-            let board = self.board(store, &key.0).await?;
+            let board = self.built(store, &key.0).await?;
             let body = tokio::task::spawn_blocking(move || Rendered::new(render(&board)));
             body.await.map_err(|error| StoreError::from(error).into())
         };
@@ -203,7 +209,11 @@ impl Boards {
         }
         let checked = (Instant::now(), store.writes());
         let revision = store.read(load_board_revision).await?;
-        self.kept().note(revision, checked);
+        let mut kept = self.kept();
+        kept.note(revision);
+        if revision == kept.revision {
+            kept.checked = Some(checked);
+        }
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 
 mod administration;
 mod anew;
+mod anew_meanwhile;
 mod anonymous;
 mod archive;
 mod archive_corrected;

@@ -216,7 +216,9 @@ async fn a_key_that_is_ended_makes_no_other_key() {
     let hold = Hold::of(&secchi.ground, "SELECT 1 FROM teams FOR UPDATE");
     let (revoked, created) = at_once(hold, revoke, create).await;
     assert!(revoked.status().is_success());
-    assert!(created.status().is_client_error(), "{}", created.status());
+    // Where nothing holds them up, the other key may have been made before this one was ended.
+    let may_be_first = !secchi.ground.is_shared();
+    assert!(may_be_first || created.status().is_client_error(), "{}", created.status());
 }
 
 #[tokio::test(flavor = "multi_thread")]
