@@ -155,6 +155,8 @@ async fn what_was_being_judged_goes_on_where_it_was_and_nothing_is_asked_twice()
     let strong = sample_bytes("predictions/strong_model.jsonl");
     let id = server.submit(&team, &metadata("Reef-8B"), strong).await;
     until("judging", async || judge.answered() >= 12).await;
+    // The rest is not judged before the copy is made, however long that takes.
+    judge.set_latency_ms(600_000);
     // The server works on meanwhile, and is gone afterwards.
     let (file, archive) = archived(&ground, &[]);
     server.kill();
