@@ -131,19 +131,14 @@ pub fn revoke_lease(connection: &mut DbConnection, name: &str) -> Result<()> {
 
 /// Takes their leases away from all who work on another submission than this one.
 pub fn revoke_others(connection: &mut DbConnection, submission_id: &str) -> Result<()> {
-    let held = leases::table
+    let held: Vec<String> = leases::table
         .filter(leases::owner.is_not_null())
         .filter(leases::name.ne(submission_id))
-        .filter(leases::name.eq_any(submissions::table.select(submissions::id)));
-    diesel::update(held)
-        .set((
-            leases::owner.eq(None::<String>),
-            leases::expires_at_ms.eq(0),
-            leases::epoch.eq(leases::epoch + 1),
-            leases::attempts.eq(0),
-        ))
-        .execute(connection)?;
-    Ok(())
+        .filter(leases::name.eq_any(submissions::table.select(submissions::id)))
+        .order(leases::name)
+        .select(leases::name)
+        .load(connection)?;
+    held.iter().try_for_each(|name| revoke_lease(connection, name))
 }
 
 /// The submissions that wait for work and that nobody holds: id and split, oldest first.
