@@ -18,14 +18,15 @@ use crate::process::{Process, until};
 use crate::stand_in::StandIn;
 use crate::support::{Ground, Options, Secchi, metadata, sample_bytes};
 
-/// How long a server serves on without being ready.
-const DRAIN_S: u64 = 1;
+/// How long a server serves on without being ready: until it has closed what was idle when the drain began, which it does
+/// after 5 s. At its stop it closes idle connections at once, perhaps while a request is on its way.
+const DRAIN_S: u64 = 6;
 
 /// How often the proxy asks whether a server is ready; well below [`DRAIN_S`].
 const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// How long a slow upload takes: longer than a server drains.
-const SLOW_UPLOAD: Duration = Duration::from_secs(3);
+const SLOW_UPLOAD: Duration = Duration::from_secs(8);
 
 /// A server behind the proxy.
 struct Backend {
@@ -33,8 +34,8 @@ struct Backend {
     is_ready: AtomicBool,
 }
 
-/// A proxy that can do little: new connections go in turn to the servers whose `/readyz` was 200 when it asked last. One that
-/// is refused is not tried elsewhere, and what is sent over them is none of its business.
+/// A proxy that can do little: new connections go in turn to the servers whose `/readyz` was 200 when it was answered last,
+/// and wait for one. One that is refused is not tried elsewhere, and what is sent over them is none of its business.
 struct Proxy {
     base: String,
     backends: Arc<Vec<Backend>>,
@@ -47,7 +48,7 @@ impl Proxy {
         let backends = Arc::new(addresses.map(backend).into_iter().collect::<Vec<_>>());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(ask(backends.clone()));
+        (0..2).for_each(|place| drop(tokio::spawn(ask(backends.clone(), place))));
         tokio::spawn(lead(listener, backends.clone()));
         Proxy { base, backends }
     }
@@ -58,15 +59,14 @@ impl Proxy {
     }
 }
 
-async fn ask(backends: Arc<Vec<Backend>>) {
-    let client = reqwest::Client::builder().pool_max_idle_per_host(0).timeout(Duration::from_secs(1));
-    let client = client.build().unwrap();
+/// Keeps itself told whether a server is ready; one that takes its time has said nothing.
+async fn ask(backends: Arc<Vec<Backend>>, place: usize) {
+    let client = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
+    let backend = &backends[place];
     loop {
-        for backend in backends.iter() {
-            let answer = client.get(format!("http://{}/readyz", backend.address)).send().await;
-            let is_ready = answer.is_ok_and(|answer| answer.status() == 200);
-            backend.is_ready.store(is_ready, Ordering::SeqCst);
-        }
+        let answer = client.get(format!("http://{}/readyz", backend.address)).send().await;
+        let is_ready = answer.is_ok_and(|answer| answer.status() == 200);
+        backend.is_ready.store(is_ready, Ordering::SeqCst);
         tokio::time::sleep(ASK_EVERY).await;
     }
 }
@@ -77,8 +77,13 @@ async fn lead(listener: TcpListener, backends: Arc<Vec<Backend>>) {
         let backends = backends.clone();
         tokio::spawn(async move {
             let is_ready = |place: &usize| backends[place % 2].is_ready.load(Ordering::SeqCst);
-            let Some(place) = [turn, turn + 1].into_iter().find(is_ready) else { return };
-            if let Ok(mut server) = TcpStream::connect(&backends[place % 2].address).await {
+            let place = loop {
+                match [turn, turn + 1].into_iter().find(is_ready) {
+                    Some(place) => break place % 2,
+                    None => tokio::time::sleep(ASK_EVERY).await,
+                }
+            };
+            if let Ok(mut server) = TcpStream::connect(&backends[place].address).await {
                 // An error is the client's or the server's, who notice themselves.
                 let _ended = copy_bidirectional(&mut client, &mut server).await;
             }
@@ -144,13 +149,24 @@ impl User {
         !self.stop.load(Ordering::SeqCst)
     }
 
+    /// Waits until so many more requests were made and submissions accepted, however fast this machine is.
+    async fn until_more(&self, requests: usize, submissions: usize) {
+        let made = || (self.tally.requests.load(Ordering::SeqCst), self.tally.accepted.lock().unwrap().len());
+        let before = made();
+        until("load", async || {
+            let now = made();
+            now.0 >= before.0 + requests && now.1 >= before.1 + submissions
+        })
+        .await;
+    }
+
     async fn read(self) {
         while self.goes_on() {
             for path in ["/api/v1/leaderboard", "/", "/api/v1/me", "/api/v1/submissions"] {
                 let request = self.client.get(format!("{}{path}", self.base)).bearer_auth(&self.key);
                 self.tally.count(request, 200).await;
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
@@ -219,10 +235,11 @@ fn answers_of(name: &str) -> Vec<u8> {
     lines.collect::<String>().into_bytes()
 }
 
-/// A free address, which a process can be started at again.
+/// A free address, which a process can be started at again: of a port that no outgoing connection is given meanwhile.
 fn free_address() -> String {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    free.local_addr().unwrap().to_string()
+    let any = || 16_384 + uuid::Uuid::now_v7().as_u128() % 16_384;
+    let addresses = std::iter::repeat_with(|| format!("127.0.0.1:{}", any()));
+    addresses.take(1_000).find(|address| std::net::TcpListener::bind(address).is_ok()).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -257,14 +274,13 @@ async fn servers_and_workers_are_replaced_under_load_without_a_failed_request_or
 
     let user = User::new(&proxy.base, &team.key);
     let mut load: Vec<_> = (0..3).map(|_| tokio::spawn(user.clone().read())).collect();
-    load.push(tokio::spawn(user.clone().submit("quick", Duration::from_millis(150), Duration::ZERO)));
+    load.push(tokio::spawn(user.clone().submit("quick", Duration::from_secs(1), Duration::ZERO)));
     load.extend((0..3).map(|number| {
         let user = user.clone();
         let slow = async move { user.submit(&format!("slow {number}"), Duration::ZERO, SLOW_UPLOAD).await };
         tokio::spawn(slow)
     }));
-    let settle = Duration::from_secs(1);
-    tokio::time::sleep(settle).await;
+    user.until_more(100, 5).await;
     for place in 0..2 {
         let (status, took) = servers[place].terminate().await;
         assert!(status.success(), "{}", servers[place].log());
@@ -274,7 +290,7 @@ async fn servers_and_workers_are_replaced_under_load_without_a_failed_request_or
         let (status, _) = workers[place].terminate().await;
         assert!(status.success(), "{}", workers[place].log());
         workers[place] = work(place);
-        tokio::time::sleep(settle).await;
+        user.until_more(100, 5).await;
     }
     user.stop.store(true, Ordering::SeqCst);
     judge.set_latency_ms(0);
@@ -297,7 +313,6 @@ async fn servers_and_workers_are_replaced_under_load_without_a_failed_request_or
         failures.len(),
         &failures[..failures.len().min(5)]
     );
-    assert!(accepted.len() >= 20 && requests >= 500, "{requests} requests are no load");
     assert!(resumed > 0, "no stream was ended by a stop");
 }
 
