@@ -7,7 +7,6 @@ use std::time::Duration;
 use actix_web::dev::Server;
 use actix_web::middleware::{Compress, from_fn};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
-use utoipa_actix_web::AppExt as _;
 use utoipa_swagger_ui::{Config as DocsConfig, SwaggerUi};
 
 use super::StartError;
@@ -32,9 +31,7 @@ pub(super) fn api_server(
             .app_data(state.clone())
             .app_data(pages.clone())
             .configure(http::extractor_errors)
-            .into_utoipa_app()
             .configure(http::routes)
-            .into_app()
             .configure(pages::routes)
             .service(web::redirect("/docs", "/docs/"))
             .service(SwaggerUi::new("/docs/{_:.*}").config(docs_config()))

@@ -44,7 +44,6 @@ use std::sync::{Arc, OnceLock};
 
 use actix_web::web;
 use tokio::sync::watch;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::config::SignupMode;
 use crate::evaluation::Evaluation;
@@ -54,6 +53,8 @@ use crate::frames::Frames;
 use crate::limiter::HttpLimiter;
 use crate::media::Media;
 use crate::tokens::Signer;
+
+use openapi::Routes;
 
 pub use door::guard;
 pub use error::Problem;
@@ -103,7 +104,7 @@ impl State {
 pub type Shared = web::Data<State>;
 
 /// Every route of the API, with its description.
-pub fn routes(config: &mut ServiceConfig<'_>) {
+pub fn routes(config: &mut impl Routes) {
     config
         // First: it is asked for most, and routes are tried in turn.
         .service(leaderboard::find_leaderboard)
@@ -148,6 +149,6 @@ pub fn routes(config: &mut ServiceConfig<'_>) {
         .service(events::list_events)
         .service(report::find_report)
         .service(configurations::list_judge_configurations)
-        .configure(admin::routes)
         .service(openapi::find_document);
+    admin::routes(config);
 }

@@ -17,7 +17,8 @@ mod teams;
 mod usage;
 
 use serde::Deserialize;
-use utoipa_actix_web::service_config::ServiceConfig;
+
+use super::openapi::Routes;
 
 /// Whether an act is only to be tried.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -30,7 +31,7 @@ pub struct Trial {
 }
 
 /// The routes of administration, with their description.
-pub fn routes(config: &mut ServiceConfig<'_>) {
+pub fn routes(config: &mut impl Routes) {
     config
         .service(audit::list_audit_log)
         .service(submissions::list_submissions)
