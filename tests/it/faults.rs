@@ -74,7 +74,7 @@ no_explanation        valid             1 verdict           1 verdict
 /// How long a try may take: short where the stand-in keeps it waiting, and still longer than any load makes another.
 fn timeout(fault: &str) -> Duration {
     let is_slow = matches!(fault, "timeout" | "slow_body");
-    if is_slow { Duration::from_secs(3) } else { Duration::from_secs(30) }
+    if is_slow { Duration::from_secs(8) } else { Duration::from_secs(30) }
 }
 
 /// A judge over HTTP and the outcomes of its tries; this alone knows how a judge is built and asked.

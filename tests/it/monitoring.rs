@@ -46,14 +46,14 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    /// Scrapes these processes ten times a second, as the files of `dashboards/prometheus` say otherwise.
+    /// Scrapes these processes twice a second, as the files of `dashboards/prometheus` say otherwise.
     async fn start(processes: &[(&str, &Process)]) -> Prometheus {
         let own = TempDir::new().unwrap();
         for name in ["objectives.yml", "alerts.yml"] {
             fs::copy(folder("prometheus").join(name), own.path().join(name)).unwrap();
         }
         let config = fs::read_to_string(folder("prometheus/prometheus.yml")).unwrap();
-        fs::write(own.path().join("prometheus.yml"), config.replace("15s", "100ms")).unwrap();
+        fs::write(own.path().join("prometheus.yml"), config.replace("15s", "500ms")).unwrap();
         let target = |(name, process): &(&str, &Process)| {
             format!("- labels: {{process: {name}}}\n  targets: [\"{}\"]\n", process.metrics)
         };
@@ -201,8 +201,8 @@ async fn every_panel_and_every_rule_has_data_of_a_running_secchi() {
         assert!(empty.iter().any(|expression| expression.contains(piece)), "`{piece}` is nowhere: {why}");
     }
     for expression in empty {
-        let values = prometheus.values(expression).await;
-        assert!(values.is_empty(), "`{expression}` is meant to be empty and gives {values:?}");
+        // A scrape that came too late on a busy machine is over with the next one.
+        until(expression, async || prometheus.values(expression).await.is_empty()).await;
     }
     // What all servers read in the one ledger no worker tells.
     for gauge in ["secchi_queue_depth", "secchi_submissions_in_state", "secchi_judge_budget_remaining_usd"] {

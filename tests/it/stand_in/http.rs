@@ -13,7 +13,7 @@ use super::faults::{Answer, Call, Delivery};
 use super::{Desk, Entry};
 
 const DRIP_BYTES: usize = 16;
-const DRIP_INTERVAL: Duration = Duration::from_millis(200);
+const DRIP_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Long enough for the client to read what came before a reset.
 const BEFORE_RESET: Duration = Duration::from_millis(20);
