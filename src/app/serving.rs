@@ -16,6 +16,10 @@ use crate::web as pages;
 /// A request's head must have come by then.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// How long a connection may be idle: longer than most proxies and clients keep one, which is a minute. Whoever uses it
+/// again just when it is closed gets no answer.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+
 /// The server at an address, which gives requests under way so long when it stops.
 pub(super) fn api_server(
     listen: SocketAddr,
@@ -39,6 +43,7 @@ pub(super) fn api_server(
     });
     let server = server
         .client_request_timeout(HEAD_TIMEOUT)
+        .keep_alive(KEEP_ALIVE)
         .shutdown_timeout(shutdown.as_secs())
         // Whoever has gone away follows nothing any more; what was begun in the database ends all the same.
         .h1_allow_half_closed(false)

@@ -1,5 +1,5 @@
-//! A rolling restart under load: two servers and two workers on PostgreSQL and Redis are replaced one after the other, and
-//! whoever uses them notices nothing.
+//! Connections that outlive a request, and a rolling restart under load: two servers and two workers on PostgreSQL and Redis
+//! are replaced one after the other, and whoever uses them notices nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use futures::StreamExt as _;
 use reqwest::multipart::{Form, Part};
 use secchi::domain::question::Split;
 use serde_json::Value;
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -18,9 +18,12 @@ use crate::process::{Process, until};
 use crate::stand_in::StandIn;
 use crate::support::{Ground, Options, Secchi, metadata, sample_bytes};
 
-/// How long a server serves on without being ready: until it has closed what was idle when the drain began, which it does
-/// after 5 s. At its stop it closes idle connections at once, perhaps while a request is on its way.
+/// How long a server serves on without being ready. At its end it closes idle connections at once, perhaps while a request is
+/// on its way: longer than clients keep them.
 const DRAIN_S: u64 = 6;
+
+/// How long clients keep an idle connection.
+const KEEP_IDLE: Duration = Duration::from_secs(3);
 
 /// How often the proxy asks whether a server is ready; well below [`DRAIN_S`].
 const ASK_EVERY: Duration = Duration::from_millis(100);
@@ -133,8 +136,7 @@ struct User {
 
 impl User {
     fn new(base: &str, key: &str) -> User {
-        // Servers close a connection that is idle for 5 s, perhaps while a request is on its way.
-        let client = reqwest::Client::builder().pool_idle_timeout(Duration::from_secs(3)).build().unwrap();
+        let client = reqwest::Client::builder().pool_idle_timeout(KEEP_IDLE).build().unwrap();
         User {
             client,
             base: base.to_owned(),
@@ -351,4 +353,22 @@ async fn a_server_that_is_about_to_stop_says_so_serves_on_and_finishes_what_is_u
     assert!(failures.iter().all(|failure| failure.contains("/events")), "{failures:?}");
     assert_eq!(user.tally.accepted.lock().unwrap().len(), 1);
     assert!(!server.log().contains("request failed"), "{}", server.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_is_used_again_after_a_while() {
+    let secchi = Secchi::start().await;
+    let mut connection = TcpStream::connect(secchi.base.trim_start_matches("http://")).await.unwrap();
+    // Longer than actix-web keeps an idle one unless told otherwise.
+    for wait in [Duration::ZERO, Duration::from_secs(7)] {
+        tokio::time::sleep(wait).await;
+        connection.write_all(b"GET /healthz HTTP/1.1\r\nhost: secchi\r\n\r\n").await.unwrap();
+        let mut status = [0; 12];
+        connection.read_exact(&mut status).await.unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"ok\n") {
+            assert!(connection.read_buf(&mut answer).await.unwrap() > 0, "closed in an answer");
+        }
+    }
 }
