@@ -156,7 +156,7 @@ pub(super) fn take_away(seen: &Seen) -> Markup {
         format!("[![MarineLife-16K]({origin}{badge})]({origin}/entries/{id})", origin = seen.origin);
     let mcq = seen.entry.scores.get(&Column::Mcq).map(|cell| to_decimals(cell.value, Unit::Percent.places()));
     html! {
-        section aria-labelledby="take-away" {
+        section.downloads aria-labelledby="take-away" {
             h2 #take-away { "To take away" }
             ul {
                 @if seen.place.is_some() { li { a href={ (api) "/record" } { "Signed record" } ": all of this page's numbers, checked offline by " code { "secchi verify" } } }
