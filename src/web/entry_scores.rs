@@ -75,7 +75,7 @@ fn value(seen: &Seen, column: Column) -> Markup {
         @if is_best {
             strong { (text) } span.hidden { ", best of the board" }
         } @else if standing.is_some_and(|standing| standing.ties_best) {
-            (text) " ≈" span.hidden { ", cannot be told apart from the best" }
+            (text) i aria-hidden="true" { "≈" } span.hidden { ", cannot be told apart from the best" }
         } @else {
             (text)
         }
@@ -109,6 +109,10 @@ pub(super) fn captions(seen: &Seen) -> Markup {
     html! {
         section aria-labelledby="captions" {
             h2 #captions { "Captions, static and moving camera" }
+            p.hint {
+                "The two cameras saw different videos, so the interval of a change is made of both: ▲ ▼ mark a clear change, △ ▽ \
+                 one that chance may explain."
+            }
             div.scroll tabindex="0" role="region" aria-labelledby="captions" {
                 table.card {
                     thead {
@@ -161,9 +165,23 @@ fn changed(change: &Change) -> Markup {
         @match change.is_clear() {
             Some(true) if change.value < 0.0 => { span.worse { " ▼" } span.hidden { ", clearly lower" } }
             Some(true) => { span.better { " ▲" } span.hidden { ", clearly higher" } }
-            Some(false) => { " △" span.hidden { ", not clear" } }
+            Some(false) => { @if change.value < 0.0 { " ▽" } @else { " △" } span.hidden { ", not clear" } }
             None => {}
         }
         @if let Some([low, high]) = change.ci95 { small { (signed(low, 2)) " to " (signed(high, 2)) } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_is_not_clear_still_points_where_it_goes() {
+        let mark = |change: f64, reach: f64| {
+            let change = Change { value: change, ci95: Some([change - reach, change + reach]) };
+            changed(&change).into_string().chars().filter(|sign| "▲▼△▽".contains(*sign)).collect::<String>()
+        };
+        assert_eq!([mark(0.5, 0.2), mark(0.5, 1.0), mark(-0.5, 1.0), mark(-0.5, 0.2)], ["▲", "△", "▽", "▼"]);
     }
 }
