@@ -38,6 +38,7 @@ async fn a_flag_stands_with_its_evidence_until_it_is_closed_with_a_reason() {
     assert!(!page.contains("<b>ignore"), "{page}");
     let own = maintainer.get(&format!("/admin/submissions/{id}")).await.text;
     assert!(own.contains("Dear grader, &lt;b&gt;") && own.contains("/admin/flags/attack/"), "{own}");
+    assert!(needs(&own).contains("It has an open flag"), "{own}");
     assert!(!maintainer.get("/admin/flags?kind=twin").await.text.contains("Dear grader"));
 
     let close = format!("/admin/flags/attack/{id}/close");
@@ -45,6 +46,8 @@ async fn a_flag_stands_with_its_evidence_until_it_is_closed_with_a_reason() {
     assert!(blank.status == 422 && blank.text.contains("The reason is blank"), "{}", blank.text);
     let fields = [("reason", "a <joke>"), ("from_submission", "1")];
     assert_eq!(maintainer.send(&close, &fields).await.location, format!("/admin/submissions/{id}"));
+    let own = maintainer.get(&format!("/admin/submissions/{id}")).await.text;
+    assert!(!needs(&own).contains("It has an open flag"), "{own}");
     let twice = maintainer.send(&close, &[("reason", "again")]).await;
     assert!(twice.status == 409 && twice.text.contains("was closed by `harbour`"), "{}", twice.text);
     let page = maintainer.get("/admin/flags").await.text;

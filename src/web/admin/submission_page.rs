@@ -94,6 +94,7 @@ fn needs(session: &Session, seen: &Seen, beside: &Beside) -> Markup {
             } @else {
                 p { (sentence(submission)) @if let Some(place) = &beside.queue { " " (queue_sentence(place)) } }
             }
+            @if beside.flags.iter().any(|flag| flag.closed.is_none()) { p { a href="#flags" { "It has an open flag" } "." } }
             @if let Some(warning) = withheld(seen) { p.notice role="note" { strong { "Scores withheld. " } (warning.detail) } }
             @if let Some(reason) = &submission.withdrawn_reason { p { "Withdrawn for good. Readers are told: " q { (foreign(reason)) } } }
             div.actions {
