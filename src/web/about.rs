@@ -59,14 +59,14 @@ fn columns() -> Markup {
                     } }
                     tbody {
                         @for column in rows { tr {
-                            th scope="row" #{ "column-" (column) } { (column) }
+                            th.nowrap scope="row" #{ "column-" (column) } { (column) }
                             td.wrap { (column.label()) }
-                            td { (unit(column.unit())) }
+                            td.nowrap { (unit(column.unit())) }
                         } }
                         @for dimension in CaptionDimension::ALL { tr {
                             th scope="row" #{ "column-" (dimension) } { (dimension) }
                             td.wrap { (dimension_words(*dimension)) " Apart for static and moving cameras; change is moving minus static." }
-                            td { (unit(Unit::Points)) }
+                            td.nowrap { (unit(Unit::Points)) }
                         } }
                     }
                 }

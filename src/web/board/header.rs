@@ -44,17 +44,17 @@ pub(super) fn permanent(shown: &Shown<'_>) -> BoardView {
 /// The title, what is measured, and which data it rests on.
 pub(super) fn title(shown: &Shown<'_>) -> Markup {
     html! {
-        header {
+        header.title {
             h1 { "MarineLife-16K leaderboard" }
-            p.lead {
-                "How well models answer questions about marine videos: which animals are there, how they look, move and behave, \
-                 and what a moving camera does to the answers."
-            }
             nav.splits aria-label="Splits" {
                 @for split in [Split::Test, Split::Val] {
                     @let to = BoardView::plain(split).address();
                     a href=(to) aria-current=[(split == shown.board.split).then_some("page")] { (split) }
                 }
+            }
+            p.lead {
+                "How well models answer questions about marine videos: which animals are there, how they look, move and behave, \
+                 and what a moving camera does to the answers."
             }
             (status(shown))
         }

@@ -90,8 +90,7 @@ fn notices(board: &Leaderboard) -> Markup {
         @if offline {
             p.notice role="note" {
                 strong { "Offline judge. " }
-                "Open-ended columns (OEMU, BEH, AH, ECF) are scored by word overlap with the annotators' evidence, not by a \
-                 language model. They are never ranked beside an LLM judge's scores."
+                "OEMU, BEH, AH and ECF are scored by word overlap with the annotators' evidence, not by a language model."
             }
         }
     }
