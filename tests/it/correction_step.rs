@@ -1,7 +1,5 @@
 //! The step from one release to the corrected one while others read, and through a kill.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use serde_json::{Value, json};
 
 use secchi::domain::actor::Actor;
@@ -10,9 +8,8 @@ use secchi::evaluation::activating::make_active;
 
 use crate::corrections::{CORRECTED, NOTICE, calls_needed, correct, corrected, dataset, import};
 use crate::process::{Process, until};
-use crate::staging::{BOARD, board, board_of};
+use crate::staging::{BOARD, assert_whole_steps, board, board_of};
 use crate::stand_in::StandIn;
-use crate::support::entries;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_reads_the_board_while_a_release_is_corrected_never_sees_rows_of_two() {
@@ -26,37 +23,7 @@ async fn who_reads_the_board_while_a_release_is_corrected_never_sees_rows_of_two
         let now_ms = secchi.clock.now_ms();
         make_active(store, &Actor::command_line(), Split::Test, release.into(), now_ms).await.unwrap();
     };
-    let mut expected = Vec::new();
-    for release in [CORRECTED, "sample"] {
-        switch(release).await;
-        let board = secchi.get_json(BOARD, None).await;
-        assert_eq!(board["release"], release);
-        expected.push(board);
-    }
-    let changes = AtomicBool::new(true);
-    let read = async || {
-        let mut seen = [0, 0];
-        while changes.load(Ordering::SeqCst) {
-            let board = secchi.get_json(BOARD, None).await;
-            let which = usize::from(board["release"] == "sample");
-            assert_eq!(entries(&board), entries(&expected[which]));
-            assert_eq!(board["correction"].is_null(), which == 1);
-            seen[which] += 1;
-        }
-        seen
-    };
-    let change = async {
-        for _ in 0..10 {
-            for release in [CORRECTED, "sample"] {
-                switch(release).await;
-                // Longer than a board is taken for the present one unasked.
-                tokio::time::sleep(std::time::Duration::from_millis(25)).await;
-            }
-        }
-        changes.store(false, Ordering::SeqCst);
-    };
-    let (one, other, ()) = tokio::join!(read(), read(), change);
-    assert!(one[0] + other[0] > 0 && one[1] + other[1] > 0, "{one:?} {other:?}");
+    assert_whole_steps(&secchi, "/release", [CORRECTED, "sample"], switch).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

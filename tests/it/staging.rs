@@ -1,6 +1,6 @@
 //! From one judge configuration to another and back: staged, judged in the background, current in one step.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
@@ -71,6 +71,40 @@ pub async fn board(secchi: &Secchi, path: &str) -> (String, String) {
 /// The rows of a board.
 pub fn rows(board: &str) -> Vec<Value> {
     entries(&serde_json::from_str::<Value>(board).unwrap()).as_array().unwrap().clone()
+}
+
+/// Asserts that who reads the board while it goes from one of `two` to the other and back sees the rows of one alone; `of`
+/// points at what the board says which it is.
+pub async fn assert_whole_steps(secchi: &Secchi, of: &str, two: [&str; 2], switch: impl AsyncFn(&str)) {
+    let mut expected = Vec::new();
+    for one in two {
+        switch(one).await;
+        let board = secchi.get_json(BOARD, None).await;
+        assert_eq!(board.pointer(of), Some(&json!(one)));
+        expected.push(board);
+    }
+    let changes = AtomicBool::new(true);
+    let seen = [const { AtomicUsize::new(0) }; 2];
+    let read = async || {
+        while changes.load(Ordering::SeqCst) {
+            let board = secchi.get_json(BOARD, None).await;
+            let which = usize::from(board.pointer(of) == expected[1].pointer(of));
+            assert_eq!(entries(&board), entries(&expected[which]));
+            assert_eq!(board["correction"].is_null(), expected[which]["correction"].is_null());
+            seen[which].fetch_add(1, Ordering::SeqCst);
+        }
+    };
+    let change = async {
+        for _ in 0..10 {
+            for (which, one) in two.into_iter().enumerate() {
+                let before = seen[which].load(Ordering::SeqCst);
+                switch(one).await;
+                until("a reader of it", async || seen[which].load(Ordering::SeqCst) > before).await;
+            }
+        }
+        changes.store(false, Ordering::SeqCst);
+    };
+    tokio::join!(read(), read(), change);
 }
 
 /// The scores of a board's rows by model name.
@@ -194,38 +228,11 @@ async fn who_reads_the_board_while_judges_change_never_sees_rows_of_two() {
     let known = list(&secchi.ground);
     let [a, b] = ["a", "b"].map(|model| find(&known, model)["id"].as_str().unwrap().to_owned());
     let store = &secchi.running.evaluation.store;
-    let mut expected = Vec::new();
-    for id in [&b, &a] {
-        activate(store, &Actor::command_line(), Some(id.clone()), None, secchi.clock.now_ms()).await.unwrap();
-        let board = secchi.get_json(BOARD, None).await;
-        assert_eq!(board["judge"]["configuration"], **id);
-        expected.push(board);
-    }
-    let changes = AtomicBool::new(true);
-    let read = async || {
-        let mut seen = [0, 0];
-        while changes.load(Ordering::SeqCst) {
-            let board = secchi.get_json(BOARD, None).await;
-            let which = usize::from(board["judge"]["configuration"] == a);
-            assert_eq!(entries(&board), entries(&expected[which]));
-            seen[which] += 1;
-        }
-        seen
+    let switch = async |id: &str| {
+        let now_ms = secchi.clock.now_ms();
+        activate(store, &Actor::command_line(), Some(id.into()), None, now_ms).await.unwrap();
     };
-    let change = async {
-        for _ in 0..10 {
-            for id in [&b, &a] {
-                activate(store, &Actor::command_line(), Some(id.clone()), None, secchi.clock.now_ms())
-                    .await
-                    .unwrap();
-                // Longer than a board is taken for the present one unasked.
-                tokio::time::sleep(std::time::Duration::from_millis(25)).await;
-            }
-        }
-        changes.store(false, Ordering::SeqCst);
-    };
-    let (one, other, ()) = tokio::join!(read(), read(), change);
-    assert!(one[0] + other[0] > 0 && one[1] + other[1] > 0, "{one:?} {other:?}");
+    assert_whole_steps(&secchi, "/judge/configuration", [&b, &a], switch).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
