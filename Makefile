@@ -19,10 +19,11 @@ demo: ## Serve a board with scored, synthetic submissions until Ctrl-C
 test: ## Everything that must hold: check, then all tests on both back ends
 	@.ci/test
 
-check: ## Format, lints with and without the server, documentation
+check: ## Format, lints with all features and without the server, documentation
 	@.ci/setup build
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --all-targets --features s3,otlp,smtp -- -D warnings
 	cargo clippy --locked --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
 

@@ -1,13 +1,14 @@
 //! Traces: what is sent to a collector where the binary can, and what is said where it cannot.
 
 use crate::process::Process;
-use crate::support::Ground;
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
 #[cfg(not(feature = "otlp"))]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_binary_without_traces_says_so_once_where_they_are_asked_for() {
+    use crate::support::Ground;
+
     let ground = Ground::new();
     let said = |process: &Process| process.log().matches("was built without traces").count();
     let asked = Process::serve_with(&ground, &[(ENDPOINT, "http://127.0.0.1:1")]);
