@@ -66,7 +66,6 @@ pub enum ResultView {
     params(("id" = String, Path, description = "The submission's id"), PageQuery),
     responses(
         (status = 200, description = "Outcomes in the order of the questions", body = Page<AnswerView>),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 403, description = "The release gives no such feedback", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id, or it is another team's", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It is not graded yet", body = Problem, content_type = "application/problem+json"),

@@ -135,7 +135,6 @@ pub struct Me {
     security(("bearer" = [])),
     responses(
         (status = 200, description = "The team", body = Me),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/me")]

@@ -4,7 +4,7 @@ use actix_web::{get, web};
 
 use super::Shared;
 use super::auth::MaintainerOnly;
-use super::error::{Answer, Problem};
+use super::error::Answer;
 use super::page::{Page, PageQuery};
 use crate::evaluation::staging::{ConfigurationView, configurations};
 
@@ -15,8 +15,6 @@ use crate::evaluation::staging::{ConfigurationView, configurations};
     params(PageQuery),
     responses(
         (status = 200, description = "All of them", body = Page<ConfigurationView>),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/admin/judge/configurations")]

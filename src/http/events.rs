@@ -126,6 +126,7 @@ fn mark(text: &str) -> String {
 }
 
 fn json(data: &impl Serialize) -> String {
+    // Text and numbers cannot fail to be written.
     serde_json::to_string(data).unwrap_or_default()
 }
 
@@ -230,7 +231,6 @@ fn end(standing: &Standing) -> String {
     responses(
         (status = 200, description = "Events whose data are JSON", body = String, content_type = "text/event-stream"),
         (status = 204, description = "It has ended, and all was told up to `Last-Event-ID`"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id, or it is another team's", body = Problem, content_type = "application/problem+json"),
         (status = 429, description = "The key follows too many submissions at once", body = Problem, content_type = "application/problem+json"),
     )

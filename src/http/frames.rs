@@ -69,7 +69,6 @@ pub struct FrameList {
     responses(
         (status = 200, description = "The frames", body = FrameList),
         (status = 400, description = "A parameter is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No active release has such a video (`not_found`), or its file was not added (`video_missing`)", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "The bucket of the videos is not to be reached", body = Problem, content_type = "application/problem+json"),
     )
@@ -102,7 +101,6 @@ pub async fn list_frames(
         (status = 200, description = "The frame", content_type = "image/jpeg"),
         (status = 304, description = "The frame that `If-None-Match` names still stands"),
         (status = 400, description = "A parameter is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No active release has such a video or the list no such frame (`not_found`), or the video's file was not added (`video_missing`)", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "The bucket of the videos is not to be reached", body = Problem, content_type = "application/problem+json"),
     )

@@ -109,7 +109,6 @@ pub struct RevokeQuery {
     params(PageQuery),
     responses(
         (status = 200, description = "The keys, without the keys themselves", body = Page<KeyView>),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/keys")]
@@ -139,7 +138,6 @@ pub async fn list_keys(
     request_body = KeyRequest,
     responses(
         (status = 201, description = "The key, told only here", body = NewKeyView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 403, description = "The asking key has less scope", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "The team has very many keys", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The key is faulty; `errors` lists what", body = Problem, content_type = "application/problem+json"),
@@ -167,7 +165,6 @@ pub async fn create_key(
     params(("id" = String, Path, description = "The key's id"), RevokeQuery),
     responses(
         (status = 200, description = "The key that has ended", body = KeyView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 403, description = "The asking key has less scope", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id, or it is another team's", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It has ended already, or is the last one", body = Problem, content_type = "application/problem+json"),
@@ -195,7 +192,6 @@ pub async fn revoke_key(
     params(("id" = String, Path, description = "The old key's id"), RotateQuery),
     responses(
         (status = 201, description = "The new key, told only here", body = NewKeyView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 403, description = "The asking key has less scope", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id, or it is another team's", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It has ended already, or the team has very many keys", body = Problem, content_type = "application/problem+json"),

@@ -9,8 +9,8 @@ use actix_web::{App, HttpResponse, get, web};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use utoipa::OpenApi as _;
-use utoipa::openapi::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Response, ResponseBuilder};
 use utoipa_actix_web::service_config::ServiceConfig;
 use utoipa_actix_web::{AppExt as _, OpenApiFactory};
 
@@ -73,13 +73,14 @@ pub fn document() -> OpenApi {
     if let Some(components) = &mut document.components {
         components.add_security_scheme("bearer", SecurityScheme::Http(bearer));
     }
-    state_scopes(&mut document);
+    state_keys(&mut document);
     document
 }
 
-/// States with each operation that needs a key the scope that it needs.
-fn state_scopes(document: &mut OpenApi) {
+/// States with each operation that needs a key the scope that it needs, and what the lack of either is answered.
+fn state_keys(document: &mut OpenApi) {
     for (route, item) in &mut document.paths.paths {
+        let is_admin = route.starts_with(ADMIN);
         let methods = [
             (Method::GET, &mut item.get),
             (Method::POST, &mut item.post),
@@ -87,15 +88,28 @@ fn state_scopes(document: &mut OpenApi) {
             (Method::DELETE, &mut item.delete),
         ];
         for (method, operation) in methods {
-            let scope = match route.starts_with(ADMIN) {
-                true => Scope::Admin,
-                false => team_scope(&method),
+            let Some(operation) = operation.as_mut().filter(|operation| operation.security.is_some()) else {
+                continue;
             };
-            if let Some(security) = operation.as_mut().and_then(|operation| operation.security.as_mut()) {
-                *security = vec![SecurityRequirement::new("bearer", [scope.as_str()])];
+            let scope = if is_admin { Scope::Admin } else { team_scope(&method) };
+            operation.security = Some(vec![SecurityRequirement::new("bearer", [scope.as_str()])]);
+            let answers = &mut operation.responses.responses;
+            answers.insert("401".to_owned(), refusal("No valid key or token"));
+            if is_admin {
+                answers.insert("403".to_owned(), refusal("Not a maintainer"));
             }
         }
     }
+}
+
+/// A [`Problem`] as an answer of the document.
+fn refusal(description: &str) -> RefOr<Response> {
+    let problem = Content::new(Some(Ref::from_schema_name("Problem")));
+    ResponseBuilder::new()
+        .description(description)
+        .content("application/problem+json", problem)
+        .build()
+        .into()
 }
 
 /// The document as it stands in the repository, which tests hold to [`document`]: to make it takes a server more memory than
@@ -103,7 +117,7 @@ fn state_scopes(document: &mut OpenApi) {
 const TEXT: &str = include_str!("../../openapi/openapi.json");
 
 /// What a server needs to know of its own document.
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct Described {
     paths: BTreeMap<String, DescribedPath>,
 }
@@ -122,8 +136,9 @@ struct DescribedOperation {
 }
 
 impl Described {
+    #[expect(clippy::expect_used, reason = "the text is a constant, which tests hold to the document")]
     fn read() -> Described {
-        serde_json::from_str(TEXT).unwrap_or_default()
+        serde_json::from_str(TEXT).expect("a document of OpenAPI")
     }
 }
 

@@ -131,7 +131,6 @@ pub struct QuestionsQuery {
     params(("split" = Split, Path, description = "`test` or `val`"), QuestionsQuery),
     responses(
         (status = 200, description = "Questions", content((Page<QuestionView> = "application/json"), (String = "application/x-ndjson"))),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 403, description = "The release gives no such feedback", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "The split has no active release", body = Problem, content_type = "application/problem+json"),
     )

@@ -50,7 +50,6 @@ impl From<LedgerEntry> for LedgerView {
     params(PageQuery),
     responses(
         (status = 200, description = "The quota of each split; `resets_at` is in UTC", body = Page<Quota>),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/quota")]
@@ -69,7 +68,6 @@ pub async fn list_quotas(
     params(PageQuery),
     responses(
         (status = 200, description = "Charges, refunds and grants", body = Page<LedgerView>),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/quota/ledger")]

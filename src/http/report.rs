@@ -51,7 +51,6 @@ pub struct ReportView {
     params(("id" = String, Path, description = "The submission's id")),
     responses(
         (status = 200, description = "The report", body = ReportView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id, or it is another team's", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It is not graded yet", body = Problem, content_type = "application/problem+json"),
     )

@@ -32,7 +32,6 @@ pub struct ReviewersLink {
     params(("id" = String, Path, description = "The submission's id")),
     responses(
         (status = 201, description = "The link, told only here", body = ReviewersLink),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id, or it is another team's", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It is not scored, or was withdrawn", body = Problem, content_type = "application/problem+json"),
     )
@@ -56,7 +55,6 @@ pub async fn create_reviewers_link(
     params(("id" = String, Path, description = "The submission's id")),
     responses(
         (status = 204, description = "There is no link any more"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id, or it is another team's", body = Problem, content_type = "application/problem+json"),
     )
 )]

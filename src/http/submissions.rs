@@ -59,7 +59,6 @@ pub struct SubmissionForm {
         (status = 200, description = "What a dry run found; or the submission that the same file made before", body = DryRun),
         (status = 202, description = "Accepted; `Location` is the submission", body = SubmissionView),
         (status = 400, description = "The form is malformed", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "The idempotency key was used with other content, or the split has no active release", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "The file is too large", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "The body is no form", body = Problem, content_type = "application/problem+json"),
@@ -98,7 +97,6 @@ pub async fn create_submission(
     params(PageQuery),
     responses(
         (status = 200, description = "Submissions", body = Page<SubmissionView>),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/submissions")]
@@ -118,7 +116,6 @@ pub async fn list_submissions(
     params(("id" = String, Path, description = "The submission's id")),
     responses(
         (status = 200, description = "The submission", body = SubmissionView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id, or it is another team's", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -140,7 +137,6 @@ pub async fn find_submission(
     request_body = SubmissionChange,
     responses(
         (status = 200, description = "The changed submission", body = SubmissionView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id, or it is another team's", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It was withdrawn", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The change is faulty", body = Problem, content_type = "application/problem+json"),
@@ -169,7 +165,6 @@ pub async fn update_submission(
     params(("id" = String, Path, description = "The submission's id")),
     responses(
         (status = 200, description = "The cancelled submission", body = SubmissionView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id, or it is another team's", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It has ended", body = Problem, content_type = "application/problem+json"),
     )
@@ -201,7 +196,6 @@ pub struct Withdrawal {
     request_body = Withdrawal,
     responses(
         (status = 200, description = "It is withdrawn", body = SubmissionView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id, or it is another team's", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It is not scored, or was withdrawn already", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The reason is blank or too long", body = Problem, content_type = "application/problem+json"),

@@ -28,7 +28,6 @@ use crate::media::Kept;
         (status = 200, description = "The file", content_type = "video/mp4"),
         (status = 206, description = "The parts that `Range` asks for"),
         (status = 304, description = "The file that `If-None-Match` names still stands"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No active release has such a video (`not_found`), or its file was not added (`video_missing`)", body = Problem, content_type = "application/problem+json"),
         (status = 416, description = "The file has no such bytes", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "The bucket of the videos is not to be reached", body = Problem, content_type = "application/problem+json"),

@@ -44,7 +44,6 @@ pub struct Video {
     params(("key" = String, Path, description = "The `id` of a question's video")),
     responses(
         (status = 200, description = "The facts", body = Video),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No active release has such a video", body = Problem, content_type = "application/problem+json"),
     )
 )]

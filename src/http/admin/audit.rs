@@ -61,8 +61,6 @@ pub struct AuditParameters {
     responses(
         (status = 200, description = "Lines of the audit log", content((Page<AuditView> = "application/json"), (String = "text/csv"), (String = "application/x-ndjson"))),
         (status = 400, description = "The query is faulty", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/admin/audit")]

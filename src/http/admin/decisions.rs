@@ -101,8 +101,6 @@ impl From<FailedAnswer> for FailureView {
     responses(
         (status = 200, description = "Failed and decided answers in the order of the questions", body = Page<FailureView>),
         (status = 400, description = "The query is faulty", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id, or it was not judged under that configuration", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -139,8 +137,6 @@ pub async fn list_failures(
     request_body = NewDecision,
     responses(
         (status = 200, description = "It is decided", body = SubmissionView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "The submission is not incomplete, the answer has not failed, or a judgement on it stands", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The decision is faulty", body = Problem, content_type = "application/problem+json"),

@@ -63,8 +63,6 @@ pub struct FlagClosure {
     responses(
         (status = 200, description = "Flags", body = Page<QueuedFlagView>),
         (status = 400, description = "The query is faulty", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/admin/flag-queue")]
@@ -102,8 +100,6 @@ pub async fn list_flag_queue(
     request_body = FlagClosure,
     responses(
         (status = 200, description = "It is closed", body = QueuedFlagView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is no such flag", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It was closed before", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The reason is blank or too long", body = Problem, content_type = "application/problem+json"),

@@ -71,8 +71,6 @@ impl From<Flag> for FlagView {
     responses(
         (status = 200, description = "Flagged answers", body = Page<FlagView>),
         (status = 400, description = "The query is faulty", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/admin/flags")]

@@ -53,8 +53,6 @@ pub struct Staging {
     request_body = ConfigurationChoice,
     responses(
         (status = 200, description = "It is staged, or what that would take", body = Staging),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is no such configuration", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -95,8 +93,6 @@ pub async fn stage_judge(
     request_body = ConfigurationChoice,
     responses(
         (status = 200, description = "What comes of it, or would", body = ActivationPreview),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is no such configuration", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "None is staged, entries have no complete scores under it, or it agrees less with people", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The reason is blank or too long", body = Problem, content_type = "application/problem+json"),

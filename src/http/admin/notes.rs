@@ -27,8 +27,6 @@ pub struct NewNote {
     params(("id" = String, Path, description = "The submission's id"), PageQuery),
     responses(
         (status = 200, description = "Notes", body = Page<Note>),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -52,8 +50,6 @@ pub async fn list_notes(
     request_body = NewNote,
     responses(
         (status = 201, description = "The note", body = Note),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The text is blank or too long", body = Problem, content_type = "application/problem+json"),
     )

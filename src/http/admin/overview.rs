@@ -5,7 +5,7 @@ use actix_web::{get, web};
 use crate::administration::overview::{JudgeKnown, Overview, overview};
 use crate::http::Shared;
 use crate::http::auth::MaintainerOnly;
-use crate::http::error::{Answer, Problem};
+use crate::http::error::Answer;
 use crate::store::StoreError;
 
 /// Says what needs a maintainer now: how much waits, and since when
@@ -14,8 +14,6 @@ use crate::store::StoreError;
     security(("bearer" = [])),
     responses(
         (status = 200, description = "What waits", body = Overview),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/admin/overview")]

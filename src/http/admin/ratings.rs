@@ -141,8 +141,6 @@ pub struct RatingsOverview {
     responses(
         (status = 200, description = "It is imported", body = ImportedView),
         (status = 400, description = "The query or the body is faulty", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "The file is too large", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The file is faulty; every fault is in `errors`", body = Problem, content_type = "application/problem+json"),
     )
@@ -179,8 +177,6 @@ pub async fn create_ratings(
     security(("bearer" = [])),
     responses(
         (status = 200, description = "All that is known of human ratings", body = RatingsOverview),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/admin/ratings")]

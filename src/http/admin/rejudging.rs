@@ -29,8 +29,6 @@ pub struct RejudgingRequest {
     params(("id" = String, Path, description = "The submission's id")),
     responses(
         (status = 200, description = "Calls that are left, dollars at most, and whom it touches", body = Rejudging),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It is not scored, was withdrawn, does not stand under the present release and judge, or nothing of it was judged", body = Problem, content_type = "application/problem+json"),
     )
@@ -63,8 +61,6 @@ async fn found(state: &Shared, id: &str) -> Result<Rejudging, AnewError> {
     responses(
         (status = 200, description = "What it would take; nothing was changed", body = Rejudging),
         (status = 202, description = "It is under way", body = Rejudging),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It is not scored, was withdrawn, is being rejudged, does not stand under the present release and judge, or nothing of it was judged", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The reason is blank or too long", body = Problem, content_type = "application/problem+json"),
@@ -97,8 +93,6 @@ pub async fn rejudge_submission(
     params(("id" = String, Path, description = "The submission's id")),
     responses(
         (status = 204, description = "It is given up"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It is not being rejudged", body = Problem, content_type = "application/problem+json"),
     )

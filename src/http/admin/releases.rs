@@ -37,8 +37,6 @@ pub struct CorrectionRequest {
     params(PageQuery),
     responses(
         (status = 200, description = "Releases by split, oldest first", body = Page<ReleaseView>),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/admin/releases")]
@@ -63,8 +61,6 @@ pub async fn list_releases(
     ),
     responses(
         (status = 200, description = "The correction", body = CorrectionView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is no such release", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It corrects nothing", body = Problem, content_type = "application/problem+json"),
     )
@@ -94,8 +90,6 @@ pub async fn find_correction(
     responses(
         (status = 200, description = "What it would change and cost; nothing was changed", body = CorrectionView),
         (status = 202, description = "It is under way", body = CorrectionView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is no such release", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It corrects nothing", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The notice is faulty", body = Problem, content_type = "application/problem+json"),
@@ -129,8 +123,6 @@ pub async fn create_correction(
     ),
     responses(
         (status = 204, description = "It is given up; the board stays as it is"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is no such release", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It is not under way", body = Problem, content_type = "application/problem+json"),
     )
@@ -158,8 +150,6 @@ pub async fn cancel_correction(
     ),
     responses(
         (status = 200, description = "All releases", body = Page<ReleaseView>),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is no such release", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "Entries lack complete scores under it", body = Problem, content_type = "application/problem+json"),
     )

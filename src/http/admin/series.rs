@@ -84,8 +84,6 @@ impl From<FlaggedMember> for SeriesView {
     responses(
         (status = 200, description = "Flagged submissions", body = Page<SeriesView>),
         (status = 400, description = "The query is faulty", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/admin/series")]
@@ -121,8 +119,6 @@ pub struct Telling {
     request_body = Telling,
     responses(
         (status = 200, description = "They are told from now on", body = SubmissionView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id whose scores are withheld", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The reason is blank or too long", body = Problem, content_type = "application/problem+json"),
     )

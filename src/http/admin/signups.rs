@@ -109,8 +109,6 @@ pub struct Rejection {
     params(SignupsQuery),
     responses(
         (status = 200, description = "Sign-ups", body = Page<ApplicantView>),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/admin/signups")]
@@ -138,8 +136,6 @@ pub async fn list_signups(
     params(("id" = String, Path, description = "The sign-up's id")),
     responses(
         (status = 200, description = "The sign-up; its applicant can have the key now", body = ApplicantView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It was decided before, or the short name was taken since", body = Problem, content_type = "application/problem+json"),
     )
@@ -164,8 +160,6 @@ pub async fn approve_signup(
     request_body = Rejection,
     responses(
         (status = 200, description = "The sign-up; its applicant is told the reason", body = ApplicantView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It was decided before", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The reason is blank or too long", body = Problem, content_type = "application/problem+json"),

@@ -47,8 +47,6 @@ pub struct SubmissionsQuery {
     responses(
         (status = 200, description = "Submissions", body = Page<SubmissionView>),
         (status = 400, description = "The query is faulty", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/admin/submissions")]
@@ -74,8 +72,6 @@ pub async fn list_submissions(
     params(("id" = String, Path, description = "The submission's id")),
     responses(
         (status = 202, description = "It is under way again", body = SubmissionView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "There is nothing to try again", body = Problem, content_type = "application/problem+json"),
     )
@@ -100,8 +96,6 @@ pub async fn retry_submission(
     params(("id" = String, Path, description = "The submission's id")),
     responses(
         (status = 200, description = "Calls, tokens and dollars", body = StagingCost),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -125,8 +119,6 @@ pub async fn find_retry_cost(
     request_body = Withdrawal,
     responses(
         (status = 200, description = "It is withdrawn", body = SubmissionView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is none with this id", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It is not scored, or was withdrawn already", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The reason is blank or too long", body = Problem, content_type = "application/problem+json"),

@@ -68,8 +68,6 @@ pub struct GrantRequest {
     params(PageQuery),
     responses(
         (status = 200, description = "Teams, disabled ones too", body = Page<TeamStanding>),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/admin/teams")]
@@ -97,8 +95,6 @@ pub async fn list_teams(
     params(("slug" = String, Path, description = "The team's short name")),
     responses(
         (status = 200, description = "The team", body = TeamView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is no such team", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It is the asker's own team", body = Problem, content_type = "application/problem+json"),
     )
@@ -151,8 +147,6 @@ impl KeyedTeam {
     request_body = TeamRequest,
     responses(
         (status = 201, description = "The team's key, told only here", body = KeyedTeam),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "The short name is taken", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "What is said of the team is faulty", body = Problem, content_type = "application/problem+json"),
     )
@@ -177,8 +171,6 @@ pub async fn create_team(
     params(("slug" = String, Path, description = "The team's short name")),
     responses(
         (status = 200, description = "The team", body = TeamView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is no such team", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -200,8 +192,6 @@ pub async fn enable_team(
     params(("slug" = String, Path, description = "The team's short name")),
     responses(
         (status = 201, description = "The new key, told only here", body = KeyedTeam),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is no such team", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "The team is disabled", body = Problem, content_type = "application/problem+json"),
     )
@@ -226,8 +216,6 @@ pub async fn rotate_team_key(
     request_body = GrantRequest,
     responses(
         (status = 201, description = "The entry of the team's ledger", body = LedgerView),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "There is no such team", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The grant is faulty; `errors` lists what", body = Problem, content_type = "application/problem+json"),
     )

@@ -30,8 +30,6 @@ pub struct UsageParameters {
     responses(
         (status = 200, description = "Sums of calls, tokens and dollars", body = JudgeUsage),
         (status = 400, description = "The query is faulty", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key or token", body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Not a maintainer", body = Problem, content_type = "application/problem+json"),
     )
 )]
 #[get("/api/v1/admin/judge/usage")]
