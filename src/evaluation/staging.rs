@@ -64,9 +64,6 @@ pub enum StagingError {
     /// The reason for accepting that is none.
     #[error("the reason for a worse agreement {0}")]
     Reason(String),
-    /// Stored answers cannot be read.
-    #[error("stored answers cannot be read: {0}")]
-    Answers(std::io::Error),
     /// The configuration cannot be had or read.
     #[error(transparent)]
     Judges(#[from] JudgesError),

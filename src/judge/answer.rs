@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::Item;
 
 /// Version of [`normalise`] and [`judgement_key`]; part of the judge configuration.
-pub const NORMALISATION_VERSION: u32 = 1;
+pub(super) const NORMALISATION_VERSION: u32 = 1;
 
 /// The answer as it is judged and hashed: NFC, visible characters only, single spaces, no chat marks.
 pub fn normalise(answer: &str) -> String {

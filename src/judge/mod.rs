@@ -34,7 +34,7 @@ use crate::domain::question::Rubric;
 use crate::limiter::{Gate, Pass};
 use crate::text_enum;
 
-pub use answer::{NORMALISATION_VERSION, is_wordless, judgement_key, normalise};
+pub use answer::{is_wordless, judgement_key, normalise};
 pub use chat::{ApiKey, Endpoint, EndpointError, FinishReason};
 pub use configuration::{Configuration, FenceSecret, Kind, MalformedSecret, TokenEstimate};
 pub use fault::{CallFault, FaultKind, Said};

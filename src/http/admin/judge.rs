@@ -131,7 +131,7 @@ impl From<StagingError> for Problem {
             StagingError::Judges(JudgesError::Store(error)) | StagingError::Store(error) => {
                 return error.into();
             }
-            StagingError::Judges(_) | StagingError::Answers(_) => return Problem::internal(error),
+            StagingError::Judges(_) => return Problem::internal(error),
         };
         Problem::new(StatusCode::CONFLICT, code, error.to_string())
     }

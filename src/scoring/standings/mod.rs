@@ -59,11 +59,6 @@ impl Contest {
         Contest { column, order, levels }
     }
 
-    /// The positions of the entries in the field, highest value first.
-    pub fn order(&self) -> &[usize] {
-        &self.order
-    }
-
     /// How one of the entries stands where nobody's place is known but those of some that were compared before, by the
     /// tiers that they got then.
     pub fn standing(
