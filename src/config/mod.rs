@@ -289,12 +289,16 @@ pub fn no_color() -> bool {
 
 /// The log filter of a client command: as [`log_filter`], but of Secchi's own words unless said.
 pub fn notes_filter() -> String {
-    std::env::var(LOG_VARIABLE).unwrap_or_else(|_| format!("secchi={DEFAULT_LOG}"))
+    log_variable().unwrap_or_else(|| format!("secchi={DEFAULT_LOG}"))
 }
 
 /// The log filter: `SECCHI_LOG` in the syntax of `tracing`'s directives; `info` unless said.
 pub fn log_filter() -> String {
-    std::env::var(LOG_VARIABLE).unwrap_or_else(|_| DEFAULT_LOG.into())
+    log_variable().unwrap_or_else(|| DEFAULT_LOG.into())
+}
+
+fn log_variable() -> Option<String> {
+    std::env::var(LOG_VARIABLE).ok().filter(|filter| !filter.is_empty())
 }
 
 /// Reads an amount of money.

@@ -61,6 +61,21 @@ fn what_runs_several_of_everything_sets_only_what_is_a_setting() {
 }
 
 #[test]
+fn a_log_filter_that_is_none_is_told_and_an_empty_one_is_one_that_is_not_set() {
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in [vec!["openapi"], vec!["status", "--url", "http://127.0.0.1:9"]] {
+        let said = |filter: &str| {
+            let environment = [("SECCHI_LOG", filter), ("SECCHI_LISTN", "127.0.0.1:1")];
+            run(program(folder.path(), &arguments).envs(environment)).stderr
+        };
+        for filter in ["", "secchi=loud"] {
+            assert!(said(filter).contains("`SECCHI_LISTN` is no setting"), "{}", said(filter));
+        }
+        assert!(said("secchi=loud").contains("SECCHI_LOG is no log filter"), "{}", said("secchi=loud"));
+    }
+}
+
+#[test]
 fn no_secret_is_printed_wherever_it_is_set() {
     let folder = tempfile::tempdir().unwrap();
     let database = format!("postgres://secchi:{SECRET}@127.0.0.1:1/secchi");
