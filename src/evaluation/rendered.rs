@@ -105,8 +105,7 @@ impl Rendered {
         if if_none_match.is_some_and(|known| self.is_known(known)) {
             return None;
         }
-        let coding = Coding::of(accept_encoding.unwrap_or_default());
-        Some((coding, self.coded(coding).await))
+        Some(self.coded(Coding::of(accept_encoding.unwrap_or_default())).await)
     }
 
     /// Whether an `If-None-Match` header names this body.
@@ -116,20 +115,25 @@ impl Rendered {
             || if_none_match.split(',').any(|tag| tag.trim().trim_start_matches("W/") == opaque)
     }
 
-    /// The bytes in a coding; compressed once, outside the threads that answer requests.
-    async fn coded(&self, coding: Option<Coding>) -> Bytes {
+    /// The bytes in a coding, compressed once, outside the threads that answer requests; as they are where that fails.
+    async fn coded(&self, coding: Option<Coding>) -> (Option<Coding>, Bytes) {
+        let plain = &self.0.plain;
         let (place, compress): (_, Compress) = match coding {
-            None => return self.0.plain.clone(),
+            None => return (None, plain.clone()),
             Some(Coding::Brotli) => (&self.0.brotli, brotli),
             Some(Coding::Gzip) => (&self.0.gzip, gzip),
         };
-        let build = || async {
-            let plain = self.0.plain.clone();
-            let coded = tokio::task::spawn_blocking(move || compress(&plain)).await;
-            // A thread that died leaves nothing.
-            Bytes::from(coded.unwrap_or_default())
+        let build = || {
+            let plain = plain.clone();
+            tokio::task::spawn_blocking(move || Bytes::from(compress(&plain)))
         };
-        place.get_or_init(build).await.clone()
+        match place.get_or_try_init(build).await {
+            Ok(coded) => (coding, coded.clone()),
+            Err(error) => {
+                tracing::error!(%error, "an answer could not be compressed and is sent as it is");
+                (None, plain.clone())
+            }
+        }
     }
 }
 
@@ -168,8 +172,8 @@ mod tests {
         let text = "a board ".repeat(1000);
         let rendered = Rendered::new(text.clone().into_bytes());
         let (mut from_gzip, mut from_brotli) = (String::new(), String::new());
-        let (gzip, brotli) =
-            (rendered.coded(Some(Coding::Gzip)).await, rendered.coded(Some(Coding::Brotli)).await);
+        let (_, gzip) = rendered.coded(Some(Coding::Gzip)).await;
+        let (_, brotli) = rendered.coded(Some(Coding::Brotli)).await;
         flate2::read::GzDecoder::new(&gzip[..]).read_to_string(&mut from_gzip).unwrap();
         brotli::Decompressor::new(&brotli[..], 4096).read_to_string(&mut from_brotli).unwrap();
         assert_eq!((from_gzip.as_str(), from_brotli.as_str()), (text.as_str(), text.as_str()));
