@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::domain::line::Line;
-use crate::domain::question::Split;
 use crate::store::configurations::{ConfigurationRow, lock_configuration};
 use crate::store::leases::{self, Lease, claim_lease, confirm_lease, release_lease, renew_lease};
 use crate::store::rejudgings::Due;
@@ -174,11 +173,12 @@ pub async fn reconcile(evaluation: &Evaluation, owner: &str) -> Result<(), Store
             if revision != settled {
                 settle_rejudgings(connection, now_ms)?;
             }
-            let mut lost = in_lines(leases::load_unleased(connection, now_ms)?, Line::of);
+            let waiting = leases::load_unleased(connection, now_ms)?;
             let due = rejudgings::load_due(connection, now_ms, REJUDGINGS_AT_ONCE)?;
-            lost.extend(in_lines(due, Line::background));
             release_lease(connection, &lease)?;
-            Ok(Some((revision, lost)))
+            let waiting = waiting.into_iter().map(|(id, split)| (id, Line::of(split)));
+            let due = due.into_iter().map(|(id, split)| (id, Line::background(split)));
+            Ok(Some((revision, waiting.chain(due).collect())))
         })
         .await;
     let Some((revision, lost)) = found? else { return Ok(()) };
@@ -187,9 +187,4 @@ pub async fn reconcile(evaluation: &Evaluation, owner: &str) -> Result<(), Store
         deliver(evaluation, line, &id).await;
     }
     Ok(())
-}
-
-/// The submissions, given as id and split, each in the line that `line` names for its split.
-fn in_lines(found: Vec<(String, String)>, line: fn(Split) -> Line) -> InLines {
-    found.into_iter().filter_map(|(id, split)| Some((id, line(split.parse().ok()?)))).collect()
 }

@@ -4,7 +4,8 @@
 use diesel::prelude::*;
 
 use super::schema::{leases, submissions};
-use super::{DbConnection, Result};
+use super::{DbConnection, Result, stored};
+use crate::domain::question::Split;
 use crate::domain::submission::SubmissionState;
 
 /// The lease under which one process at a time puts lost work back into the queue.
@@ -142,9 +143,9 @@ pub fn revoke_others(connection: &mut DbConnection, submission_id: &str) -> Resu
 }
 
 /// The submissions that wait for work and that nobody holds: id and split, oldest first.
-pub fn load_unleased(connection: &mut DbConnection, now_ms: i64) -> Result<Vec<(String, String)>> {
+pub fn load_unleased(connection: &mut DbConnection, now_ms: i64) -> Result<Vec<(String, Split)>> {
     let open = [SubmissionState::Queued, SubmissionState::Grading, SubmissionState::Judging];
-    let found = submissions::table
+    let found: Vec<(String, String)> = submissions::table
         .inner_join(leases::table.on(leases::name.eq(submissions::id)))
         .filter(submissions::state.eq_any(open.map(SubmissionState::as_str)))
         .filter(submissions::not_before_ms.le(now_ms))
@@ -152,5 +153,5 @@ pub fn load_unleased(connection: &mut DbConnection, now_ms: i64) -> Result<Vec<(
         .order(submissions::created_at_ms)
         .select((submissions::id, submissions::split))
         .load(connection)?;
-    Ok(found)
+    found.into_iter().map(|(id, split)| Ok((id, stored("split", &split, Split::parse)?))).collect()
 }

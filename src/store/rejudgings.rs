@@ -13,7 +13,7 @@ use super::releases::load_releases;
 use super::schema::{judge_configurations, leases, rejudgings, releases, scores, submissions, teams};
 use super::scores::Under;
 use super::standing::{load_unscored, of_line, published};
-use super::{DbConnection, Result};
+use super::{DbConnection, Result, stored};
 use crate::domain::question::Split;
 
 pub(super) const INCOMPLETE: &str = "incomplete";
@@ -97,8 +97,8 @@ pub fn delete_unwanted(connection: &mut DbConnection) -> Result<()> {
 
 /// At most `limit` pending rejudgings that are due and of submissions that nobody holds: test first, then the oldest
 /// submissions. Gives the submission's id and split.
-pub fn load_due(connection: &mut DbConnection, now_ms: i64, limit: i64) -> Result<Vec<(String, String)>> {
-    let found = rejudgings::table
+pub fn load_due(connection: &mut DbConnection, now_ms: i64, limit: i64) -> Result<Vec<(String, Split)>> {
+    let found: Vec<(String, String)> = rejudgings::table
         .inner_join(submissions::table.on(submissions::id.eq(rejudgings::submission_id)))
         .inner_join(leases::table.on(leases::name.eq(rejudgings::submission_id)))
         .filter(rejudgings::state.eq(PENDING))
@@ -109,7 +109,7 @@ pub fn load_due(connection: &mut DbConnection, now_ms: i64, limit: i64) -> Resul
         .limit(limit)
         .select((submissions::id, submissions::split))
         .load(connection)?;
-    Ok(found)
+    found.into_iter().map(|(id, split)| Ok((id, stored("split", &split, Split::parse)?))).collect()
 }
 
 /// A rejudging that is to go on.
