@@ -182,7 +182,10 @@ impl Running<'_> {
                         Ok(is_enough)
                     })
                     .await;
-                granted.unwrap_or(false)
+                granted.unwrap_or_else(|error| {
+                    tracing::warn!(%error, "no money could be reserved for a further try");
+                    false
+                })
             }
             .boxed()
         }))
