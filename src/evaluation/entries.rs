@@ -158,6 +158,32 @@ fn found(connection: &mut DbConnection, submission: Submission, is_named: bool) 
     }
 }
 
+/// What a submission stands on: nothing before it has been graded.
+#[derive(Default)]
+pub struct Numbers {
+    /// The scores.
+    pub scores: ScoreCells,
+    /// The answers that maintainers decided.
+    pub decided_by_hand: Vec<DecidedAnswer>,
+    /// When other scores were replaced by these, if they were.
+    pub rejudged_at: Option<String>,
+}
+
+/// The numbers of a submission, as under its own release and judge configuration.
+///
+/// # Errors
+/// When the database fails.
+pub fn numbers(connection: &mut DbConnection, submission: &Submission) -> Result<Numbers, StoreError> {
+    let Some(under) = Under::of(submission) else { return Ok(Numbers::default()) };
+    let id = &submission.id;
+    let decisions = load_decisions(connection, id, &under)?;
+    Ok(Numbers {
+        scores: score_cells(&load_scores(connection, id, &under)?),
+        decided_by_hand: decisions.into_iter().map(DecidedAnswer::from).collect(),
+        rejudged_at: find_rejudged_at_ms(connection, id, &under)?.map(instant::rfc3339),
+    })
+}
+
 /// The judge configuration with this id, or the current one.
 ///
 /// # Errors
@@ -248,14 +274,7 @@ fn entry(connection: &mut DbConnection, submission: Submission, is_named: bool) 
     let release = load_release(connection, &submission.release_id)?;
     let judge = judge_head(connection, submission.configuration_id.as_deref())?;
     let current_judge = find_current_configuration(connection)?.map(|row| row.id);
-    let (scores, decisions, rejudged_at_ms) = match Under::of(&submission) {
-        Some(under) => (
-            load_scores(connection, &submission.id, &under)?,
-            load_decisions(connection, &submission.id, &under)?,
-            find_rejudged_at_ms(connection, &submission.id, &under)?,
-        ),
-        None => (Vec::new(), Vec::new(), None),
-    };
+    let Numbers { scores, decided_by_hand, rejudged_at } = numbers(connection, &submission)?;
     let metadata = submission.metadata.clone();
     Ok(Entry {
         coverage: Coverage::of(&submission),
@@ -273,12 +292,12 @@ fn entry(connection: &mut DbConnection, submission: Submission, is_named: bool) 
         description: metadata.description.filter(|_| is_named),
         paper_url: metadata.paper_url.filter(|_| is_named),
         code_url: metadata.code_url.filter(|_| is_named),
-        scores: score_cells(&scores),
+        scores,
         judge,
-        decided_by_hand: decisions.into_iter().map(DecidedAnswer::from).collect(),
+        decided_by_hand,
         code_version: env!("CARGO_PKG_VERSION"),
         submitted_at: instant::rfc3339(submission.created_at_ms),
         scored_at: submission.finished_at_ms.map(instant::rfc3339),
-        rejudged_at: rejudged_at_ms.map(instant::rfc3339),
+        rejudged_at,
     })
 }

@@ -9,13 +9,11 @@ use crate::domain::fault::Warning;
 use crate::domain::instant;
 use crate::domain::question::Split;
 use crate::domain::submission::{Access, PausedFor, SubmissionState, Visibility};
-use crate::evaluation::board_rows::{ScoreCell, ScoreCells, score_cells};
-use crate::evaluation::entries::{Coverage, judge_head};
+use crate::evaluation::board_rows::{ScoreCell, ScoreCells};
+use crate::evaluation::entries::{Coverage, Numbers, judge_head, numbers};
 use crate::evaluation::series::withheld_warning;
 use crate::evaluation::standing::JudgeHead;
 use crate::evaluation::waiting::{QueuePlace, queue_place};
-use crate::store::decisions::load_decisions;
-use crate::store::scores::{Under, find_rejudged_at_ms, load_scores};
 use crate::store::submissions::{Progress, Submission, SubmissionFilter, search_submissions};
 use crate::store::{DbConnection, StoreError};
 
@@ -112,14 +110,7 @@ pub(super) fn view(
     queue: Option<QueuePlace>,
 ) -> Result<SubmissionView, StoreError> {
     let judge = judge_head(connection, submission.configuration_id.as_deref())?;
-    let (scores, decisions, rejudged_at_ms) = match Under::of(&submission) {
-        Some(under) => (
-            load_scores(connection, &submission.id, &under)?,
-            load_decisions(connection, &submission.id, &under)?,
-            find_rejudged_at_ms(connection, &submission.id, &under)?,
-        ),
-        None => (Vec::new(), Vec::new(), None),
-    };
+    let Numbers { scores, decided_by_hand, rejudged_at } = numbers(connection, &submission)?;
     let progress = ProgressView::of(&submission);
     let mut warnings = submission.warnings.clone();
     warnings.extend(withheld_warning(connection, &submission.id)?);
@@ -142,10 +133,10 @@ pub(super) fn view(
         paused_for: submission.paused_for,
         progress,
         queue,
-        scores: score_cells(&scores),
+        scores,
         judge,
-        decided_by_hand: decisions.len(),
-        rejudged_at: rejudged_at_ms.map(instant::rfc3339),
+        decided_by_hand: decided_by_hand.len(),
+        rejudged_at,
         warnings,
         withdrawn_reason: submission.withdrawn_reason,
         created_at: instant::rfc3339(submission.created_at_ms),
