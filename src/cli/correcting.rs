@@ -1,10 +1,8 @@
 //! `secchi dataset correct`: from a release with wrong keys to the corrected one.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use crate::clock::Clock;
@@ -22,10 +20,7 @@ use crate::store::configurations::find_current_configuration;
 use crate::telemetry::Metrics;
 
 use super::report::{self, table};
-use super::staging::{print_cost_lines, print_incomplete, print_moves};
-
-/// How often a watched correction is looked at.
-const WATCH_EVERY: Duration = Duration::from_secs(1);
+use super::staging::{WATCH_EVERY, print_cost_lines, print_incomplete, print_moves};
 
 /// Replace the active release by one with the same questions, corrected
 ///
@@ -115,9 +110,7 @@ pub async fn run(arguments: CorrectArgs) -> anyhow::Result<()> {
 
 /// Waits until nothing is pending under the release.
 async fn watch(store: &Store, (split, name): (Split, String)) -> anyhow::Result<()> {
-    // It draws on a terminal alone.
-    let bar = ProgressBar::new(0);
-    bar.set_style(ProgressStyle::with_template("rescored {bar:30} {pos}/{len} {elapsed}")?);
+    let bar = report::bar("rescored", "{msg} {bar:30} {pos}/{len} {elapsed}", 0);
     loop {
         let name = name.clone();
         let CorrectionProgress { entries, complete, pending, incomplete, ranked } =

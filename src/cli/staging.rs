@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use crate::clock::Clock;
@@ -24,10 +23,10 @@ use crate::store::standing::load_unjudged;
 use crate::store::{Store, StoreError};
 use crate::telemetry::Metrics;
 
-use super::report::table;
+use super::report::{self, table};
 
-/// How often a watched rejudging is looked at.
-const WATCH_EVERY: Duration = Duration::from_secs(1);
+/// How often what is watched is looked at.
+pub(super) const WATCH_EVERY: Duration = Duration::from_secs(1);
 
 /// Judge all that is published under another configuration too, so that it can become current
 ///
@@ -248,11 +247,7 @@ async fn agreement(store: &Store, id: &str) -> Result<Option<AgreementChange>, S
 
 /// Waits until nothing is pending under a configuration.
 async fn watch(store: &Store, id: &str) -> Result<(), StoreError> {
-    // It draws on a terminal alone.
-    let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template("rejudged {bar:30} {pos}/{len} {elapsed}") {
-        bar.set_style(style);
-    }
+    let bar = report::bar("rejudged", "{msg} {bar:30} {pos}/{len} {elapsed}", 0);
     while let Some(view) = find_view(store, id).await? {
         bar.set_length(u64::try_from(view.entries).unwrap_or_default());
         bar.set_position(u64::try_from(view.complete + view.incomplete).unwrap_or_default());
