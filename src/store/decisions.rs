@@ -5,6 +5,7 @@ use diesel::prelude::*;
 
 use super::connection::on_each;
 use super::failures::{FailureRow, insert_failure};
+use super::judgements::STANDS;
 use super::schema::{judge_failures, judgements};
 use super::scores::Under;
 use super::{DbConnection, Result, StoreError};
@@ -31,6 +32,22 @@ pub struct Decision {
 
 type Row = (String, String, String, Option<String>, Option<String>, i64);
 
+const COLUMNS: (
+    judgements::question_id,
+    judgements::key,
+    judgements::scores,
+    judgements::decided_by,
+    judgements::decision_reason,
+    judgements::created_at_ms,
+) = (
+    judgements::question_id,
+    judgements::key,
+    judgements::scores,
+    judgements::decided_by,
+    judgements::decision_reason,
+    judgements::created_at_ms,
+);
+
 fn decision((question_id, key, scores, by, reason, at_ms): Row) -> Result<Option<Decision>> {
     let (Some(by), Some(reason)) = (by, reason) else { return Ok(None) };
     let scores = serde_json::from_str(&scores)
@@ -47,7 +64,7 @@ pub fn insert_decision(
     let row = (
         judgements::configuration_id.eq(configuration_id),
         judgements::key.eq(&decision.key),
-        judgements::vote.eq(0),
+        judgements::vote.eq(STANDS),
         judgements::question_id.eq(&decision.question_id),
         judgements::scores.eq(serde_json::json!(decision.scores).to_string()),
         judgements::explanations.eq("[null,null,null]"),
@@ -76,15 +93,8 @@ pub fn find_decision(
     key: &str,
 ) -> Result<Option<Decision>> {
     let row: Option<Row> = judgements::table
-        .find((configuration_id, key, 0))
-        .select((
-            judgements::question_id,
-            judgements::key,
-            judgements::scores,
-            judgements::decided_by,
-            judgements::decision_reason,
-            judgements::created_at_ms,
-        ))
+        .find((configuration_id, key, STANDS))
+        .select(COLUMNS)
         .first(connection)
         .optional()?;
     row.map_or(Ok(None), decision)
@@ -137,17 +147,10 @@ pub fn load_decisions(
         .filter(judge_failures::submission_id.eq(submission_id))
         .filter(judge_failures::release_id.eq(&under.release_id))
         .filter(judge_failures::configuration_id.eq(&under.configuration_id))
-        .filter(judgements::vote.eq(0))
+        .filter(judgements::vote.eq(STANDS))
         .filter(judgements::decided_by.is_not_null())
         .order(judge_failures::question_id)
-        .select((
-            judgements::question_id,
-            judgements::key,
-            judgements::scores,
-            judgements::decided_by,
-            judgements::decision_reason,
-            judgements::created_at_ms,
-        ))
+        .select(COLUMNS)
         .load(connection)?;
     rows.into_iter().filter_map(|row| decision(row).transpose()).collect()
 }
