@@ -112,7 +112,6 @@ fn build(arguments: &ReleaseArgs) -> anyhow::Result<()> {
     }
     let statistics = statistics(&content, &videos, &splits);
     let parts = parts(&content, &splits, (!arguments.keep_letters).then_some(arguments.seed));
-    let mut all_guesses = Vec::new();
     let mut files: Vec<(&str, String)> = Vec::new();
     for ((_, part), name) in parts.iter().zip(["train.jsonl", "val.jsonl", "test.jsonl"]) {
         let text = records(part)?;
@@ -122,14 +121,8 @@ fn build(arguments: &ReleaseArgs) -> anyhow::Result<()> {
         }
         files.push((name, text));
     }
-    for (split, part) in &parts {
-        all_guesses.extend(guesses(part).into_iter().map(|guess| (*split, guess)));
-    }
-    let test: Vec<Guess> = all_guesses
-        .iter()
-        .filter(|(split, _)| *split == Split::Test)
-        .map(|(_, guess)| guess.clone())
-        .collect();
+    let test: Vec<Guess> =
+        parts.iter().filter(|(split, _)| *split == Split::Test).flat_map(|(_, part)| guesses(part)).collect();
     let ids = |split| {
         parts
             .iter()
