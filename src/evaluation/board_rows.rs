@@ -147,7 +147,7 @@ pub(super) fn shown(row: StandingRow, attempts: &HashMap<String, usize>, standin
 
 impl Row {
     /// A row of which nothing is known but its model's name.
-    fn named(model_name: String) -> Row {
+    pub fn named(model_name: String) -> Row {
         Row {
             rank: None,
             rank_range: None,

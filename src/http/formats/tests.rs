@@ -43,22 +43,11 @@ fn row(name: &str, values: &[(Column, f64)]) -> Row {
         (*column, ScoreCell { value: *value, unit: column.unit(), ci95: Some([0.0, 100.0]), n: Some(24) })
     };
     Row {
-        rank: None,
-        rank_range: None,
-        tier: None,
-        standings: BTreeMap::new(),
         entry: Some(format!("entry of {name}")),
         team: Some("ocean-lab".into()),
-        model_name: name.into(),
-        backbone: None,
         group: Some(Group::OpenSmall),
         scores: values.iter().map(cell).collect(),
-        reported: false,
-        printed: BTreeMap::new(),
-        blind: false,
-        attempts: None,
-        submitted_at: None,
-        published_at_ms: None,
+        ..Row::named(name.into())
     }
 }
 

@@ -15,24 +15,7 @@ use crate::scoring::standings::Standing;
 const DAY_MS: i64 = 86_400_000;
 
 fn row(name: &str) -> Row {
-    Row {
-        rank: None,
-        rank_range: None,
-        tier: None,
-        standings: BTreeMap::new(),
-        entry: None,
-        team: None,
-        model_name: name.to_owned(),
-        backbone: None,
-        group: Some(Group::OpenSmall),
-        scores: BTreeMap::new(),
-        reported: false,
-        printed: BTreeMap::new(),
-        blind: false,
-        attempts: None,
-        submitted_at: None,
-        published_at_ms: None,
-    }
+    Row { group: Some(Group::OpenSmall), ..Row::named(name.to_owned()) }
 }
 
 fn cell(column: Column, value: f64, half: f64) -> ScoreCell {
