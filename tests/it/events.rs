@@ -10,10 +10,8 @@ use secchi::domain::actor::Actor;
 use secchi::domain::question::Split;
 
 use crate::operations::{form, val_answers, val_metadata};
+use crate::process::{PATIENCE, until};
 use crate::support::{Options, Secchi, TestTeam, metadata, problem};
-
-/// Long enough for a poll of the ledger and a look at the key, however busy the machine is.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One event as a browser sees it.
 #[derive(Debug, Clone)]
@@ -204,12 +202,7 @@ async fn one_key_follows_sixteen_at_once_and_a_closed_stream_makes_room() {
     let refused = problem(ask(&secchi, &team, &id, "").await, 429).await;
     assert_eq!(refused["code"], "too_many_streams");
     drop(streams.pop());
-    let waited = tokio::time::timeout(PATIENCE, async {
-        while ask(&secchi, &team, &id, "").await.status() != 200 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    });
-    waited.await.expect("a place for another stream");
+    until("a place for another stream", async || ask(&secchi, &team, &id, "").await.status() == 200).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
