@@ -23,11 +23,9 @@ use secchi::store::Store;
 
 use crate::archive::{archived, lived_in};
 use crate::operations::application;
+use crate::process::PATIENCE;
 use crate::signup::audited;
 use crate::support::{Ground, NOON_MS, Options, Secchi, TestTeam, metadata, sample_bytes};
-
-/// How long the others may take to come where they wait.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(QueryableByName)]
 struct Count {

@@ -9,11 +9,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use thirtyfour::prelude::*;
 
+use crate::process::PATIENCE;
+
 const CHROMIUM: &str = "/usr/bin/chromium";
 const CHROMEDRIVER: &str = "/usr/bin/chromedriver";
-
-/// How long a page may take to show what is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A phone and a desktop window, in CSS pixels.
 pub const PHONE: (u32, u32) = (375, 812);
