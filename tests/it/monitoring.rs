@@ -163,12 +163,17 @@ async fn every_panel_and_every_rule_has_data_of_a_running_secchi() {
     let prometheus = Prometheus::start(&scraped).await;
     let predictions = || sample_bytes("predictions/strong_model.jsonl");
     // The second finds every judgement there.
-    for model in ["Reef-8B", "Reef-9B"] {
+    for (model, missed) in [("Reef-8B", 1.0), ("Reef-9B", 2.0)] {
         let id = server.submit(&team, &metadata(model), predictions()).await;
         assert_eq!(server.ended(&team, &id).await["state"], "scored");
         for path in ["/", "/api/v1/leaderboard", "/api/v1/nothing"] {
             reqwest::get(format!("{}{path}", server.base)).await.unwrap();
         }
+        // A series that is first scraped with the second in it has not increased.
+        let seen = async || {
+            prometheus.values("sum(secchi_http_requests_total{status=\"404\"})").await == vec![missed]
+        };
+        until("a scrape", seen).await;
     }
 
     let rules = prometheus.rules().await;
