@@ -282,7 +282,7 @@ async fn servers_and_workers_are_replaced_under_load_without_a_failed_request_or
         let slow = async move { user.submit(&format!("slow {number}"), Duration::ZERO, SLOW_UPLOAD).await };
         tokio::spawn(slow)
     }));
-    user.until_more(100, 5).await;
+    user.until_more(170, 7).await;
     for place in 0..2 {
         let (status, took) = servers[place].terminate().await;
         assert!(status.success(), "{}", servers[place].log());
@@ -292,7 +292,7 @@ async fn servers_and_workers_are_replaced_under_load_without_a_failed_request_or
         let (status, _) = workers[place].terminate().await;
         assert!(status.success(), "{}", workers[place].log());
         workers[place] = work(place);
-        user.until_more(100, 5).await;
+        user.until_more(170, 7).await;
     }
     user.stop.store(true, Ordering::SeqCst);
     judge.set_latency_ms(0);
